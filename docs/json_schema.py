@@ -16,7 +16,7 @@ import msgspec
 import msgspec.inspect
 from msgspec import defstruct
 
-from speedproof.api.session_results import SessionAnswer, SessionOrigin
+from speedproof.api.session_results import SessionOrigin
 from speedproof.corpus.changes import CorpusChanges
 from speedproof.corpus.conclude import Conclusion
 from speedproof.corpus.model import CorpusModels
@@ -58,9 +58,9 @@ RESULTS: dict[str, list[Any]] = {
             ],
         )
     ],
-    "gate": [GateDecision],
+    "gate": [SuiteComparison],
     "history": [ExportedHistory, ExportedAlarms, Added, QueriedSample],
-    "run": [SessionAnswer, Calibration, RunPlan],
+    "run": [SuiteComparison],
     "bisect": [ExportedBisection],
     "corpus": [CorpusInfo],
     "corpus compare": [Conclusion],
@@ -113,8 +113,15 @@ ATTACHED: dict[str, dict[str, Any]] = {
         "suite": StoredSuite,
         "context": Context,
     },
-    "run": {"session": SessionOrigin, "why": list[Why]},
-    "gate": {"why": list[Why]},
+    "run": {
+        "session": SessionOrigin,
+        "gate": GateDecision,
+        "rankings": dict[str, SuiteRanking],
+        "calibration": Calibration,
+        "plan": RunPlan,
+        "why": list[Why],
+    },
+    "gate": {"gate": GateDecision, "why": list[Why]},
     "corpus compare": {"why": list[Why]},
 }
 
@@ -131,6 +138,9 @@ def json_schema(
     types += [kind for kinds in attached.values() for kind in kinds.values()]
     schemas, definitions = msgspec.json.schema_components(types, ref_template=_REFERENCE)
     _described(definitions, types)
+    for kind in definitions.values():  # what holds the results of its document is written without them
+        if kind.get("properties", {}).pop("results", None):
+            kind["required"].remove("results")
     found: Iterator[dict[str, Any]] = iter([_nullable(schema) for schema in schemas])
     items = {command: [next(found) for _ in kinds] for command, kinds in results.items()}
     more = {command: {name: next(found) for name in kinds} for command, kinds in attached.items()}

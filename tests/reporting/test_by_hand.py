@@ -34,6 +34,7 @@ from speedproof.protocols.planning import Calibration, PlannedSize, PowerPlan, R
 from speedproof.protocols.questions import QUESTIONS
 from speedproof.protocols.results import Comparison, Needed, RSpeedup, Verdict
 from speedproof.protocols.sequential import NO_NUMBER, CandidateResult
+from speedproof.protocols.suite import SuiteComparison
 from speedproof.reporting import planning
 from speedproof.reporting.corpus import comparisons, contents, modelled, table_of
 from speedproof.reporting.gate import report as gate_report
@@ -414,22 +415,42 @@ SAYS = {
 
 
 RULES = GateRules(protocol="median")
+Judged = tuple[GateRow, Comparison]
 
 
 def judged(
     name: str, outcome: Outcome, policy: Policy, bounds: tuple[float, float, float], margin: float = 0.02
-) -> GateRow:
-    """A row of a gate: bound, speedup, bound."""
+) -> Judged:
+    """A row of a gate with its comparison: bound, speedup, bound."""
     low, value, high = bounds
     verdict = FASTER if low > 1 else SLOWER if high < 1 else UNDECIDED
     answer = replace(compared(value, verdict), benchmark=name, speedup=Estimate(value, low, high, 0.95))
     required, denied = (Claim(of, "H", 0.01, 0.02, False) for of in SAYS[policy])
-    return GateRow(answer, Demand(policy, margin), outcome, required, denied)
+    row = GateRow(name, "time", "new", Demand(policy, margin), outcome, required, denied)
+    return row, answer
 
 
-def decided(*rows: GateRow, **fields: Any) -> GateDecision:
+def changed(made: Judged, **changes: Any) -> Judged:
+    """A row with another comparison."""
+    c = replace(made[1], **changes)
+    return replace(made[0], benchmark=c.benchmark, candidate=c.candidate.label), c
+
+
+def decided(
+    *judged: Judged, controls: tuple[Comparison, ...] = (), added: tuple[str, ...] = (), **fields: Any
+) -> GateDecision:
+    rows = tuple(row for row, _ in judged)
     fields = {"rules": RULES, "outcome": overall([row.outcome for row in rows]), "absent": (), **fields}
-    return GateDecision(reference="old", candidate="new", rows=rows, **fields)
+    results = tuple(
+        SuiteComparison(
+            *("old", name, "time", 0.05, None, "process"),
+            (*(c for _, c in judged if c.candidate.label == name), *controls),
+            controls=tuple(c.benchmark for c in controls),
+            only_candidate=added,
+        )
+        for name in dict.fromkeys(["new", *(row.candidate for row in rows)])
+    )
+    return GateDecision(results, ("new",), rows=rows, **fields)
 
 
 FAIL, OPEN, PASS = Outcome.FAIL, Outcome.UNDECIDED, Outcome.PASS
@@ -504,7 +525,7 @@ LOST = judged("c", FAIL, REGRESSION, (0.7, 0.75, 0.8))
 
 @pytest.mark.parametrize(("rows", "fields", "told"), [
     ([ONE], {}, "PASS: new is not slower by more than 2 %"),
-    ([ONE, replace(ONE)], {}, "PASS: none of 2 benchmarks is slower by more than 2 %"),
+    ([ONE, ONE], {}, "PASS: none of 2 benchmarks is slower by more than 2 %"),
     ([judged("a", PASS, EQUIVALENCE, (0.99, 1.0, 1.01))] * 2, {},
      "PASS: all 2 benchmarks are the same within 2 %"),
     ([ONE, judged("b", PASS, IMPROVEMENT, (1.1, 1.2, 1.3))], {},
@@ -519,12 +540,12 @@ LOST = judged("c", FAIL, REGRESSION, (0.7, 0.75, 0.8))
     ([LOST, ONE, TWO], {}, "FAIL: 1 of 3 benchmarks is slower by more than 2 %, 1 undecided"),
     ([LOST, LOST, judged("d", FAIL, IMPROVEMENT, (0.7, 0.75, 0.8))], {},
      "FAIL: 2 of 3 benchmarks are slower by more than 2 %, 1 of 3 benchmarks is slower"),
-    ([ONE, replace(LOST, demand=Demand(REGRESSION, 0.1))],
+    ([ONE, (replace(LOST[0], demand=Demand(REGRESSION, 0.1)), LOST[1])],
      {}, "FAIL: 1 of 2 benchmarks is slower by more than the margin"),
     ([ONE], {"absent": (Absent("x", "time", "gone", FAIL), Absent("y", "time", "lost", OPEN)), "outcome": FAIL},
      "FAIL: 1 benchmark missing, 1 benchmark not measured"),
 ])  # fmt: skip
-def test_the_answer_of_a_gate(rows: list[GateRow], fields: dict[str, Any], told: str) -> None:
+def test_the_answer_of_a_gate(rows: list[Judged], fields: dict[str, Any], told: str) -> None:
     report = gate_report(decided(*rows, **fields))
     assert report.headline[0].text == told
     assert report.good == (not told.startswith("FAIL"))
@@ -560,10 +581,10 @@ def test_the_risk_of_a_gate(rows: int, rules: dict[str, Any], told: str) -> None
 def test_reasons_that_leave_a_gate_open() -> None:
     """Each once with its benchmarks, where more runs alone would not tell; and what an early look leaves."""
     some = [
-        replace(TWO, comparison=replace(TWO.comparison, benchmark=name, needed=Needed(None, None, why)))
+        changed(TWO, benchmark=name, needed=Needed(None, None, why))
         for name, why in (("a", "noise"), ("b", "drift"), ("c", "noise"), ("d", ""))
     ]
-    known = replace(TWO, comparison=replace(TWO.comparison, benchmark="e", needed=Needed(9, 9, "more")))
+    known = changed(TWO, benchmark="e", needed=Needed(9, 9, "more"))
     made = gate_report(decided(*some, known, rules=replace(RULES, look=1, looks=2, alpha=0.025)))
     notes = [text.text for text in made.notes]
     assert notes[:3] == [
@@ -577,7 +598,7 @@ def test_reasons_that_leave_a_gate_open() -> None:
     assert titles[5] == "proven"
     (row,) = (row for row in made.tables[0].rows if row.name == "e")
     assert [row.cells[5].at(level) for level in (0, 1)] == ["needs ~9 runs", "needs ~9"]
-    row = Voice("faster", "slower").row(replace(known.comparison, verdict=UNDECIDED), ())
+    row = Voice("faster", "slower").row(replace(known[1], verdict=UNDECIDED), ())
     brief = ["undecided (needs ~9 runs)", "undecided (needs ~9 runs)", "needs ~9 runs"]
     assert [row.cells[3].at(level) for level in range(3)] == brief
 
@@ -585,25 +606,26 @@ def test_reasons_that_leave_a_gate_open() -> None:
 def test_what_a_gate_says_of_one_benchmark() -> None:
     """The claim with its hypothesis, p-value and correction, or what would decide it."""
     several = decided(LOST, ONE)
-    assert sentence(several, LOST).startswith(
+    assert sentence(several, *LOST).startswith(
         "Proven: slower by more than 2 % (H, p = 0.02 after Holm's correction over 2); "
     )
-    assert sentence(several, ONE).startswith("Proven: not slower by more than 2 % (H, p = 0.02); ")
-    assert sentence(decided(LOST), LOST).startswith("Proven: slower by more than 2 % (H, p = 0.02); ")
+    assert sentence(several, *ONE).startswith("Proven: not slower by more than 2 % (H, p = 0.02); ")
+    assert sentence(decided(LOST), *LOST).startswith("Proven: slower by more than 2 % (H, p = 0.02); ")
     for rules, how in (({"multiplicity": "none"}, ""),
     ({"multiplicity": "bh"}, " after Benjamini and Hochberg's correction over 2"),
                        ({"anytime": True, "family": 3}, " after Bonferroni's correction over 3")):  # fmt: skip
-        told = sentence(decided(LOST, ONE, rules=replace(RULES, **rules)), LOST)
+        told = sentence(decided(LOST, ONE, rules=replace(RULES, **rules)), *LOST)
         assert f"(H, p = 0.02{how}); " in told
-    unknown = replace(LOST, contradicted=replace(LOST.contradicted, adjusted=math.nan))
-    assert sentence(decided(unknown), unknown).startswith("Proven: slower by more than 2 % (H); ")
-    by_mean = decided(LOST, rules=GateRules())
-    assert sentence(by_mean, LOST).startswith("Proven: slower by more than 2 % on average (H, p = 0.02); ")
+    unknown = replace(LOST[0], contradicted=replace(LOST[0].contradicted, adjusted=math.nan)), LOST[1]
+    assert sentence(decided(unknown), *unknown).startswith("Proven: slower by more than 2 % (H); ")
+    lost = replace(LOST[0], mean=LOST[1]), LOST[1]
+    by_mean = decided(lost, rules=GateRules())
+    assert sentence(by_mean, *lost).startswith("Proven: slower by more than 2 % on average (H, p = 0.02); ")
     assert gate_report(by_mean).headline[0].text == "FAIL: new is slower by more than 2 % on average"
     assert gate_report(by_mean).tables[0].rows[0].cells[4].text == "1.33x slower on average"
-    open_yet = replace(TWO, comparison=replace(TWO.comparison, needed=Needed(40, 40, "")))
-    assert sentence(decided(open_yet), open_yet).endswith("; needs about 40 runs")
-    assert sentence(decided(TWO), TWO).startswith("Undecided: ")
+    open_yet = changed(TWO, needed=Needed(40, 40, ""))
+    assert sentence(decided(open_yet), *open_yet).endswith("; needs about 40 runs")
+    assert sentence(decided(TWO), *TWO).startswith("Undecided: ")
 
 
 @pytest.mark.parametrize(("fields", "left", "told"), [
@@ -758,11 +780,10 @@ def test_what_a_session_says_beside_its_verdict() -> None:
 def test_a_gate_of_several_candidates_names_what_tells_rows_apart() -> None:
     """Candidates, benchmarks or both; what is missing, not measured or cannot differ is named, too."""
 
-    def row(benchmark: str, candidate: str) -> GateRow:
+    def row(benchmark: str, candidate: str) -> Judged:
         made = judged(benchmark, OPEN, REGRESSION, (0.9, 1.1, 1.2))
-        summary = replace(made.comparison.candidate, label=candidate)
-        why = Needed(None, None, "too early to say")
-        return replace(made, comparison=replace(made.comparison, candidate=summary, needed=why))
+        summary = replace(made[1].candidate, label=candidate)
+        return changed(made, candidate=summary, needed=Needed(None, None, "too early to say"))
 
     for pairs, names, counted in (
         ([("sort", "new"), ("sort", "newer")], "new, newer", "2 of 2 comparisons"),

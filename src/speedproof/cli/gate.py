@@ -206,7 +206,7 @@ def _of_files(asked: GateOptions, console: Console) -> int:
     if before is not None and before.outcome != "undecided":
         decided = before.decision
         console.remark(
-            f"look {decided.rules.look} of {count} decided: this is its answer about {decided.candidate} "
+            f"look {decided.rules.look} of {count} decided: this is its answer about {decided.candidates[0]} "
             f"against {decided.reference}, and the files given now were not read; to ask anew, begin with "
             f"--look 1/{count}"
         )
@@ -272,7 +272,7 @@ def _decided(
             done=ticker.advance,
             **handed(sp.gate, settings) | ({"protocol": None} if settings.quantile else {}),
         )
-    counted = any(row.comparison.floor is not None for row in result.decision.rows)
+    counted = any(c.floor is not None for of in result.decision.results for c in of.comparisons)
     report_no_floor(asked.store, suite.keys, console, counted=counted)
     for entry in settings.benchmark:
         if not any(entry.matches(key.benchmark) for key in suite.keys):

@@ -141,10 +141,7 @@ def compare_suite(
         comparisons=comparisons,
         caveats=(*all_caveats(pairs, heads, versions, rules), *caveats),
         machine=machine,
-        only_reference=tuple(k.benchmark for k in pairing.only_reference if k.metric == metric),
-        only_candidate=tuple(k.benchmark for k in pairing.only_candidate if k.metric == metric),
-        problems=tuple(reason for key, reason in pairing.incomparable if key.metric == metric),
-        unmeasured=tuple(k.benchmark for k in pairing.unmeasured if k.metric == metric),
+        **pairing.lacking(metric),
         overall=_overall(prepared),
         accelerated=accelerated_by(faster, len(pairs), alpha),
         # None of one measurement given twice: its interval would be a proof of equality
