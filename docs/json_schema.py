@@ -63,7 +63,7 @@ RESULTS: dict[str, list[Any]] = {
     "run": [SuiteComparison],
     "bisect": [ExportedBisection],
     "corpus": [CorpusInfo],
-    "corpus compare": [Conclusion],
+    "corpus compare": [SuiteComparison],
     "corpus model": [CorpusModels],
     "corpus changes": [CorpusChanges],
     "corpus query": [dict[str, Any]],
@@ -122,7 +122,7 @@ ATTACHED: dict[str, dict[str, Any]] = {
         "why": list[Why],
     },
     "gate": {"gate": GateDecision, "why": list[Why]},
-    "corpus compare": {"why": list[Why]},
+    "corpus compare": {"corpus": Conclusion, "why": list[Why]},
 }
 
 

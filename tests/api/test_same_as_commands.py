@@ -149,3 +149,6 @@ def test_one_reader_of_every_command(files: tuple[str, ...], tmp_path: Path) -> 
     assert read("gate", *asked) == (fields, typical)
     if len(files) == 1:
         assert read("run", "--review", *asked) == (fields, compared)
+    pytest.importorskip("duckdb")
+    sp.Corpus.build(files, tmp_path / "c")
+    assert read("corpus", "compare", str(tmp_path / "c"), *asked[-2:], "--details") == (fields, compared)

@@ -148,7 +148,7 @@ def test_a_corpus_is_held_against_it_as_its_files_are(folder: Path, tmp_path: Pa
         assert own == pytest.approx(expected, rel=1e-12)
         assert c.floor is not None
         assert row["floor_reach"] == pytest.approx(c.floor.reach, rel=1e-12)
-    means = (found.conclusion.wholes[0][2].geometric_means, direct.result.geometric_means)
+    means = (found.conclusion.results[0].geometric_means, direct.result.geometric_means)
     assert all(means)
     for name in ("these", "like_these"):
         own_ends, ends = (getattr(m, name).ends for m in means)

@@ -22,7 +22,7 @@ def row(name: str, outcome: Outcome, margin: float = 0.02, metric: str = "time")
 
 def decision(rows: list[GateRow], **fields: Any) -> GateDecision:
     """A decision of these rows, each with a comparison of its name, and of each metric what a result says."""
-    given: dict[str, Any] = {"candidates": ("new",), "rules": GateRules(), "outcome": UNDECIDED, "absent": (),
+    given: dict[str, Any] = {"versions": ("old", "new"), "rules": GateRules(), "outcome": UNDECIDED, "absent": (),
                              "rows": tuple(rows)}  # fmt: skip
     of: dict[str, Any] = {
         name: fields.pop(name) for name in ("only_candidate", "caveats", "machine") if name in fields

@@ -322,7 +322,8 @@ def test_a_conclusion_of_many_comparisons(tmp_path: Path) -> None:
     pytest.importorskip("pyarrow")
     answers = sp.Corpus(put(made_up(40), tmp_path / "c")).compare("v0", "v1", workers=1, protocols=DETAILS)
     of = answers.conclusion
-    assert of.hpt is not None
+    (whole,) = of.results
+    assert whole.hpt is not None
     (details,) = comparisons(of, answers.versions, details=True, everything=True).sections
     marked = "not proven (!)"
     rows = [["protocol", "faster", "slower", "the same", "undecided", marked, "Holm", "BH", "share faster"]]
@@ -334,7 +335,7 @@ def test_a_conclusion_of_many_comparisons(tmp_path: Path) -> None:
             str(of.proven[protocol][UNDECIDED] - counts[UNDECIDED]),
         ]
         for method in ("holm", "bh"):
-            kept = [one.counts for one in of.joint if (one.protocol, one.method) == (protocol, method)]
+            kept = [one.counts for one in of.controlled if (one.protocol, one.method) == (protocol, method)]
             row.append(f"{kept[0][FASTER]} / {kept[0][SLOWER]}" if kept else "-")
         shares = [one.proportion for name, one in of.accelerated if name == protocol]
         ends = [f"{100 * x:.1f} %" for one in shares for x in (one.value, one.low, one.high)]
@@ -343,9 +344,9 @@ def test_a_conclusion_of_many_comparisons(tmp_path: Path) -> None:
     assert made[:5] == rows
     assert made[5][0].startswith("Geometric mean: ")
     assert made[-2][0].startswith(
-        f"Whole suite (HPT): v1 outperforms v0 with confidence {100 * of.hpt.confidence:.1f} %"
+        f"Whole suite (HPT): v1 outperforms v0 with confidence {100 * whole.hpt.confidence:.1f} %"
     )
-    assert made[-1] == [f"36 benchmarks, {of.hpt.method}"]
+    assert made[-1] == [f"36 benchmarks, {whole.hpt.method}"]
     seen = set()
     for width in range(40, 100):
         head = next(line for line in render(details, width).splitlines() if line.startswith("protocol"))
@@ -365,10 +366,11 @@ def test_a_conclusion_of_many_comparisons(tmp_path: Path) -> None:
     floor = "Sessions of the same code differ by up to 20 % (95 %) (known for 3 benchmarks):"
     assert f"{floor} verdicts are held against that." in told(sessions=(3, 0.01, 0.2))
     machine = MachineSpeeds(1.5, 30, 36, Estimate(1.1, 1.0, 1.2, 0.95))
-    (of_two,) = [line for line in told(machines=(("v0", "v1", machine),)) if "two speeds" in line]
+    shaken = told(machines=1, results=(replace(whole, machine=machine),))
+    (of_two,) = [line for line in shaken if "two speeds" in line]
     assert not of_two.startswith("In 1 of")
     trend: dict[str, Any] = {"undermined": 1, "undermining": ((Assumption.TREND, 1),)}
-    several = told(5, versions=3, machines=(("v0", "v1", machine),), **trend)
+    several = told(5, versions=3, machines=1, **trend)
     assert several[0].startswith("3 pairs of versions: ")
     assert "In 1 of 3 pairs of versions the machine ran at two speeds: nothing of them is proven." in several
     assert "2 more pairs of versions have no benchmark in common." in several
@@ -378,17 +380,16 @@ def test_a_conclusion_of_many_comparisons(tmp_path: Path) -> None:
     assert any(line.startswith("shown change") for line in several)
     assert any(line.startswith("! In 1 benchmark the true risk may be larger") for line in told(**trend))
     assert not any("more pairs" in line for line in told(1))
-    old, new, whole = of.wholes[0]
+    known = {"only_reference": ("a", "b"), "only_candidate": ("c",)}
     for count, more in ((1, ""), (3, " (and 2 more)")):
-        alone, known = (("a", "b"), ("c",)), {"incomparable": count, "problems": ["b: units"]}
-        part = replace(whole.seen, only_reference=2, only_candidate=count, alone=alone, **known)
-        lacking = told(wholes=((old, new, replace(whole, seen=part)),))
+        one = replace(whole, problems=("b: units",), **known)
+        lacking = told(results=(one,), lacking=((2, count, count),))
         assert {"Only in v0: 2 benchmarks (a, b)", f"Left out: b: units{more}"} < {*lacking}
         assert f"Only in v1: {count} benchmark{'s' * (count > 1)} (c{' and 2 more' * (count > 1)})" in lacking
     few = sp.Corpus(put(made_up(8), tmp_path / "few")).compare("v0", "v1", workers=1)
-    old, new, whole = few.conclusion.wholes[0]
-    part = replace(whole.seen, only_reference=2, only_candidate=1, alone=(("a", "b"), ("c",)))
-    few = replace(few, conclusion=replace(few.conclusion, wholes=((old, new, replace(whole, seen=part)),)))
+    (one,) = few.conclusion.results
+    told_of = {"results": (replace(one, **known),), "lacking": ((2, 1, 0),)}
+    few = replace(few, conclusion=replace(few.conclusion, **told_of))
     (sheet,) = few.reports()
     assert [text.text for text in sheet.notes][-2:] == [
         "Only in v0: 2 benchmarks (a, b)", "Only in v1: 1 benchmark (c)",
@@ -396,7 +397,7 @@ def test_a_conclusion_of_many_comparisons(tmp_path: Path) -> None:
     # The largest changes, and how many are left.
     slower, faster = (of.counts["typical"][v] for v in (SLOWER, FASTER))
     shown = [line for line in told(everything=True) if re.match(r"\d{5} ", line)]
-    assert len(shown) == len(of.clearest) == slower + faster
+    assert len(shown) == len(of.largest) == slower + faster
     counted = {**of.counts["typical"], FASTER: 50, SLOWER: 7}
     for everything, most in ((True, 50), (False, 5)):
         given = {**of.counts, "typical": counted}
@@ -450,7 +451,7 @@ def decided(
         )
         for name in dict.fromkeys(["new", *(row.candidate for row in rows)])
     )
-    return GateDecision(results, ("new",), rows=rows, **fields)
+    return GateDecision(results, ("old", "new"), rows=rows, **fields)
 
 
 FAIL, OPEN, PASS = Outcome.FAIL, Outcome.UNDECIDED, Outcome.PASS

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 from msgspec import Struct
 
@@ -78,9 +79,9 @@ class GateResult(Shown, Struct, frozen=True):
         """0 pass, 1 fail, 3 undecided, as the command's."""
         return self.outcome.exit_code
 
-    def to_json(self, **more: object) -> str:
+    def to_json(self, command: str = "gate", **more: Any) -> str:
         """What ``speedproof gate --json`` writes, with more to tell in the envelope."""
-        return comparisons_to_json("gate", self.decision.results, gate=self.decision, **more)
+        return comparisons_to_json(command, self.decision.results, gate=self.decision, **more)
 
     def reports(self, *, everything: bool = False, undecided_fails: bool = False) -> Iterable[Report]:
         """The result in words, for every format."""
@@ -194,7 +195,7 @@ def gate(
     ('pass', 0)
     """
     if after is not None:
-        before = ((reference, after.decision.reference), (candidate, after.decision.candidates[0]))
+        before = zip((reference, candidate), after.decision.versions, strict=False)
         reference, candidate = (v if name is None and v in suite.versions else name for name, v in before)
         metrics = {row.metric for row in after.decision.rows}
         metric = metric or (metrics.pop() if len(metrics) == 1 else "all")
@@ -262,10 +263,8 @@ def of_session(suite: Suite, reference: str | None = None) -> tuple[tuple[str, .
 def _of_something(suite: Suite, decision: GateDecision) -> GateDecision:
     """Refuse files with nothing in common, which are the wrong ones."""
     if not decision.rows and not any(skipped.version for skipped in suite.skipped):
-        reference = decision.reference
-        something_common(
-            suite, reference, {name: suite.pair(reference, name) for name in decision.candidates}
-        )
+        reference, *names = decision.versions
+        something_common(suite, reference, {name: suite.pair(reference, name) for name in names})
     return decision
 
 

@@ -57,7 +57,6 @@ class CandidateRuns(Struct, frozen=True):
 class SessionOrigin(Struct, frozen=True):
     """How the runs of a session came to be, for readers of JSON."""
 
-    metric: str  # what was compared
     alpha: float  # of each side of a benchmark, for all its candidates together
     # The margin within which versions are the same, or of a policy; the precision that was asked for
     margin: float | None
@@ -182,7 +181,6 @@ class RaceResult(WithVerdict, Shown, Struct, frozen=True):
         """How the runs came to be."""
         measured, rules = self.measured, self.question.rules
         return SessionOrigin(
-            self.question.metric,
             rules.alpha,
             rules.demand.margin if rules.demand else rules.within,
             rules.precision,
@@ -357,7 +355,7 @@ class EndedSession:
             )
         return lines
 
-    def to_json(self, exit_code: int, **more: object) -> str:
+    def to_json(self, exit_code: int, **more: Any) -> str:
         """The comparisons, how they came to be, and what else there is to tell."""
         sessions = tuple(session.head.session for session in self.sessions)
         how = self.race.origin(
@@ -366,8 +364,7 @@ class EndedSession:
         beyond = {"calibration": self.calibration, "plan": self.plan}
         more |= {"session": how, **{name: of for name, of in beyond.items() if of is not None}}
         if self.judged is not None:
-            decision = self.judged.decision
-            return comparisons_to_json("run", decision.results, gate=decision, **more)
+            return self.judged.to_json("run", **more)
         results, rankings = compared(self.suite, self.question, DETAILS)
         return comparisons_to_json("run", results, rankings=rankings, **more)
 

@@ -205,9 +205,10 @@ def _of_files(asked: GateOptions, console: Console) -> int:
     count, before = _looks(asked.look, asked.open)
     if before is not None and before.outcome != "undecided":
         decided = before.decision
+        reference, candidate = decided.versions
         console.remark(
-            f"look {decided.rules.look} of {count} decided: this is its answer about {decided.candidates[0]} "
-            f"against {decided.reference}, and the files given now were not read; to ask anew, begin with "
+            f"look {decided.rules.look} of {count} decided: this is its answer about {candidate} "
+            f"against {reference}, and the files given now were not read; to ask anew, begin with "
             f"--look 1/{count}"
         )
         result = before
@@ -220,7 +221,7 @@ def _of_files(asked: GateOptions, console: Console) -> int:
     if result.decision.rules.look < count:
         undecided = "report"
     reports = result.reports(everything=asked.output.all, undecided_fails=undecided == "fail")
-    more: dict[str, object] = {}
+    more: dict[str, Any] = {}
     if explained:
         from speedproof.reporting.why import beside
 

@@ -37,7 +37,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence, Set
-from itertools import count
+from itertools import count, product
 
 import numpy as np
 from msgspec import Struct
@@ -151,7 +151,7 @@ class GateDecision(Struct, frozen=True):
     """
 
     results: tuple[SuiteComparison, ...]
-    candidates: tuple[str, ...]  # that are judged
+    versions: tuple[str, ...]  # the reference, and who is judged
     rules: GateRules  # risk, correction, protocol
     outcome: Outcome  # fail when a benchmark is absent or contradicted; pass when every requirement is proven
     rows: tuple[GateRow, ...]  # in the order of the reference
@@ -159,18 +159,10 @@ class GateDecision(Struct, frozen=True):
     ignored: tuple[str, ...] = ()  # benchmarks left out by the user's wish
 
     @property
-    def reference(self) -> str:
-        """What the candidates are held to."""
-        return self.results[0].reference
-
-    @property
     def judged(self) -> list[tuple[GateRow, Comparison]]:
         """Each row with the comparison that it judges."""
-        of = {
-            (c.benchmark, c.metric, c.candidate.label): c
-            for result in self.results
-            for c in result.comparisons
-        }
+        compared = (c for result in self.results for c in result.comparisons)
+        of = {(c.benchmark, c.metric, c.candidate.label): c for c in compared}
         return [(row, row.mean or of[row.benchmark, row.metric, row.candidate]) for row in self.rows]
 
     @property
@@ -246,25 +238,21 @@ def gate(
     def result_of(name: str, metric: str) -> SuiteComparison:
         at, of = places.get((name, metric), []), controls[metric]
         heads, here = [judged[i][1] for i in at], {rows[i].benchmark for i in at}
-        apart = [c for c in of.comparisons if c.candidate.label == name and c.benchmark not in here]
+        others = [c for c in of.comparisons if c.candidate.label == name and c.benchmark not in here]
         notes = (*all_caveats([pairs[i] for i in at], heads, (reference, name), each), *of.notes(name))
         return SuiteComparison(
             *(reference, name, metric, rules.each, margin, each.nested),
-            (*heads, *apart),
-            controls=tuple(c.benchmark for c in apart),
+            (*heads, *others),
+            controls=tuple(c.benchmark for c in others),
             caveats=without_layout(notes, asked),
             machine=machines.get((name, metric)),
             **(pairings.get(name) or suite.pair(reference, name)).lacking(metric),
         )
 
-    named = {c.candidate.label for of in controls.values() for c in of.comparisons}.union(candidates)
+    apart = [c.candidate.label for of in controls.values() for c in of.comparisons]
     return GateDecision(
-        tuple(
-            result_of(name, metric)
-            for name in dict.fromkeys([*filter(named.__contains__, suite.versions), *candidates])
-            for metric in metrics
-        ),
-        tuple(candidates),
+        tuple(result_of(*of) for of in product(dict.fromkeys([*candidates, *apart]), metrics)),
+        versions,
         rules,
         overall([*(row.outcome for row in rows), *(one.outcome for one in absent)]),
         rows,
@@ -592,13 +580,8 @@ def together(before: GateDecision, now: GateDecision) -> GateDecision:
             kept.add(_key(row))
         rows.append(row if _key(row) in kept else again)
     rows += fresh.values()
-    earlier = {result.metric: result for result in before.results if result.candidate in before.candidates}
-    results = [
-        _joined(earlier.pop(result.metric, result), result, kept)
-        if result.candidate in now.candidates
-        else result
-        for result in now.results
-    ]
+    earlier = {of.metric: of for of in reversed(before.results)}  # controls come last
+    results = [_joined(earlier.pop(of.metric, of), of, kept) for of in now.results]
     return replace(
         now,
         results=(*results, *earlier.values()),

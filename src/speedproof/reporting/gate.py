@@ -30,7 +30,7 @@ from speedproof.reporting.model import (
     right,
 )
 from speedproof.reporting.names import benchmark_column, enumerate_names, spoken
-from speedproof.reporting.notes import caveats, held_against, two_speeds
+from speedproof.reporting.notes import held_against, unseen
 from speedproof.reporting.numbers import factor, p_is, percent, plural, share
 from speedproof.reporting.rows import times, version_columns
 
@@ -148,15 +148,13 @@ def report(result: GateDecision, *, everything: bool = False, undecided_fails: b
     lines = [_Line(result, *judged) for judged in result.judged]
     asked = words.asked(result.rules.protocol, result.rules.alpha)
     made = _table(result, lines, everything=everything, undecided_fails=undecided_fails)
-    old, new = spoken([result.reference, enumerate_names(result.candidates, 3)])
-    machine = next((of.machine for of in result.results if of.machine), None)
+    old, new = spoken([result.versions[0], enumerate_names(result.versions[1:], 3)])
     return Report(
         f"Gate: {new} against {old}",
         (
             Text(_conclusion(result, lines), _ROWS[result.outcome][1], asked),
-            *caveats([note for of in result.results for note in of.caveats]),
+            *unseen(result.results, result.versions),
             *held_against([line.of for line in lines]),
-            *two_speeds(machine, old, new),
         ),
         (made,) if made.rows else (),
         tuple(_notes(result, lines)),
@@ -169,7 +167,7 @@ def _conclusion(result: GateDecision, lines: Sequence[_Line]) -> str:
     """The answer in a sentence, with the benchmarks that it hangs on."""
     total, margins = len(lines), {line.words["margin"] for line in lines}
     margin = margins.pop() if len(margins) == 1 else "the margin"
-    what = _counted(lines) if total != 1 else spoken([result.reference, lines[0].of.candidate.label])[1]
+    what = _counted(lines) if total != 1 else spoken([result.versions[0], lines[0].of.candidate.label])[1]
     fails, undecided = (
         [line for line in lines if line.row.outcome is outcome]
         for outcome in (Outcome.FAIL, Outcome.UNDECIDED)
@@ -236,7 +234,7 @@ def _namer(result: GateDecision, lines: Sequence[_Line]) -> Callable[[Comparison
 def _notes(result: GateDecision, lines: Sequence[_Line]) -> Iterator[Text]:
     called, rules = _namer(result, lines), result.rules
     _, named = benchmark_column([called(line.of) for line in lines])
-    again = control_name(result.reference)
+    again = control_name(result.versions[0])
     controls = [
         f"{again if c.candidate.label == again else c.benchmark} ({words.span(c.certified)})"
         for of in result.results
