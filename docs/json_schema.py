@@ -17,7 +17,7 @@ import msgspec
 import msgspec.inspect
 from msgspec import defstruct
 
-from speedproof.api.session_results import SessionAnswer, SessionOrigin
+from speedproof.api.session_results import SessionOrigin
 from speedproof.corpus.changes import CorpusChanges
 from speedproof.corpus.conclude import Conclusion
 from speedproof.corpus.model import CorpusModels
@@ -52,16 +52,8 @@ def _computed(name: property | cached_property[Any]) -> Any:
     return Annotated[kind, msgspec.Meta(description=of.__doc__)]
 
 
-COMPARED = defstruct(
-    "SuiteComparison",
-    [(name, _computed(getattr(SuiteComparison, name))) for name in FOLLOWING],
-    bases=(SuiteComparison,),
-    kw_only=True,
-    namespace={"__doc__": SuiteComparison.__doc__},
-)
-"""As ``as_record`` writes it."""
 RESULTS: dict[str, list[Any]] = {
-    "compare": [COMPARED],
+    "compare": [SuiteComparison],
     "suite": [SuiteReport],
     "hpt": [
         defstruct(
@@ -75,12 +67,12 @@ RESULTS: dict[str, list[Any]] = {
             ],
         )
     ],
-    "gate": [GateDecision],
+    "gate": [SuiteComparison],
     "history": [ExportedHistory, ExportedAlarms, Added, QueriedSample],
-    "run": [SessionAnswer, Calibration, RunPlan],
+    "run": [SuiteComparison],
     "bisect": [ExportedBisection],
     "corpus": [CorpusInfo],
-    "corpus compare": [Conclusion],
+    "corpus compare": [SuiteComparison],
     "corpus model": [CorpusModels],
     "corpus changes": [CorpusChanges],
     "corpus query": [dict[str, Any]],
@@ -130,9 +122,16 @@ ATTACHED: dict[str, dict[str, Any]] = {
         "suite": StoredSuite,
         "context": Context,
     },
-    "run": {"session": SessionOrigin, "why": list[Why]},
-    "gate": {"why": list[Why]},
-    "corpus compare": {"why": list[Why]},
+    "run": {
+        "session": SessionOrigin,
+        "gate": GateDecision,
+        "rankings": dict[str, SuiteRanking],
+        "calibration": Calibration,
+        "plan": RunPlan,
+        "why": list[Why],
+    },
+    "gate": {"gate": GateDecision, "why": list[Why]},
+    "corpus compare": {"corpus": Conclusion, "why": list[Why]},
 }
 
 
@@ -146,8 +145,15 @@ def json_schema(
     attached = attached or {}
     types = [kind for kinds in results.values() for kind in kinds]
     types += [kind for kinds in attached.values() for kind in kinds.values()]
+    types += (_computed(getattr(SuiteComparison, name)) for name in FOLLOWING)
     schemas, definitions = msgspec.json.schema_components(types, ref_template=_REFERENCE)
+    definitions["SuiteComparison"]["properties"].update(
+        zip(FOLLOWING, schemas[-len(FOLLOWING) :], strict=True)
+    )
     _described(definitions, types)
+    for kind in definitions.values():  # what holds the results of its document is written without them
+        if kind.get("properties", {}).pop("results", None):
+            kind["required"].remove("results")
     found: Iterator[dict[str, Any]] = iter([_nullable(schema) for schema in schemas])
     items = {command: [next(found) for _ in kinds] for command, kinds in results.items()}
     more = {command: {name: next(found) for name in kinds} for command, kinds in attached.items()}

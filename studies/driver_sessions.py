@@ -147,7 +147,8 @@ def verdicts(tool: str, command: str, blocks: int, seed: int) -> list[str]:
     )  # fmt: skip
     assert code == 0
     Path(f"{seed}.jsonl").unlink()
-    return [str(comparison["verdict"]) for comparison in json.loads(out.getvalue())["results"]]
+    (result,) = json.loads(out.getvalue())["results"]
+    return [str(c["verdict"]) for c in result["comparisons"] if c["protocol"] == "typical"]
 
 
 def main(tool: str, sessions: int, first: int) -> None:

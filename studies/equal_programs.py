@@ -41,8 +41,8 @@ def verdict(program: str, seed: int) -> str:
     )  # fmt: skip
     assert code == 0
     Path(f"{seed}.jsonl").unlink()
-    (comparison,) = json.loads(out.getvalue())["results"]
-    return str(comparison["verdict"])
+    (result,) = json.loads(out.getvalue())["results"]
+    return str(result["comparisons"][0]["verdict"])
 
 
 def main() -> None:

@@ -344,14 +344,14 @@ def test_a_gate_does_not_pass_what_is_slower_on_average() -> None:
         key = Key("b")
         suite = Suite(("X", "Y"), {(key, "X"): both[0], (key, "Y"): both[1]})
         found = gate_of(suite, ("X", "Y"), lambda name: Demand())
-        needed = found.rows[0].comparison.needed
-        assert found.outcome == found.rows[0].outcome == outcome
+        ((r, c),) = found.judged
+        needed = c.needed
+        assert found.outcome == r.outcome == outcome
         assert (needed.reason if needed else "") == (finding.reason if outcome == "undecided" else "")
-        (r,) = found.rows
-        assert (r.average is None) == (r.comparison.slow_runs is None) == (outcome == "pass")
-        if r.average and r.comparison.slow_runs:
+        assert (r.average is None) == (c.slow_runs is None) == (outcome == "pass")
+        if r.average and c.slow_runs:
             assert r.average.value == pytest.approx(x.mean() / now.mean())
-            assert r.comparison.slow_runs == pytest.approx((0.2, np.median(now[4::5]) / np.median(now)))
+            assert c.slow_runs == pytest.approx((0.2, np.median(now[4::5]) / np.median(now)))
 
 
 def test_decided_candidates_leave_the_race() -> None:

@@ -269,7 +269,7 @@ def test_the_main_metric_is_asked_for_as_on_the_command_line() -> None:
     suite = sp.read("examples/gzip/session.jsonl")
     assert len(suite.metrics) > 1
     assert {r.metric for r in sp.compare_suite(suite).results} == {"time"}
-    assert {row.comparison.metric for row in sp.gate(suite).decision.rows} == {"time"}
+    assert {row.metric for row in sp.gate(suite).decision.rows} == {"time"}
     steps: list[None] = []
     everything = sp.rank(suite, metric="all", mixtures=False, done=lambda: steps.append(None))
     assert len(steps) == len(everything.benchmarks)

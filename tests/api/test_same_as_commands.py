@@ -109,3 +109,30 @@ def test_what_a_comparison_says_beside_its_sheet(words: str, key: str, ask: Any)
     assert [one.benchmark for one in found] == [found[one.benchmark].benchmark for one in found]
     with pytest.raises(sp.SpeedproofError, match=r"only: command"):
         found["other"]
+
+
+def read(*argv: str) -> tuple[set[str], dict[tuple[str, ...], Any]]:
+    """What the JSON of a command says of X against Y, whichever command it is: one reader."""
+    fields = set[str]()
+    told: dict[tuple[str, ...], Any] = {}
+    for result in json.loads(speedproof(*argv, "--json")[1])["results"]:
+        fields |= {*result}
+        versions = result["reference"], result["candidate"], result["metric"]
+        for c in result["comparisons"]:
+            told[*versions, c["benchmark"], c["protocol"]] = {**c, "needed": None}
+    return fields, told
+
+
+@pytest.mark.parametrize("files", [(SESSION,), GCC], ids=["session", "files"])
+def test_one_reader_of_every_command(files: tuple[str, ...], tmp_path: Path) -> None:
+    """The same numbers and verdicts in the same places; of a gate and a corpus all but what nobody asked."""
+    asked = *files, "--margin", "2%"
+    fields, compared = read("compare", *asked)
+    typical = {key: c for key, c in compared.items() if key[-1] == "typical"}
+    assert len(typical) > 5
+    assert read("gate", *asked) == (fields, typical)
+    if len(files) == 1:
+        assert read("run", "--review", *asked) == (fields, compared)
+    pytest.importorskip("duckdb")
+    sp.Corpus.build(files, tmp_path / "c")
+    assert read("corpus", "compare", str(tmp_path / "c"), *asked[-2:], "--details") == (fields, compared)

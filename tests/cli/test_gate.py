@@ -73,7 +73,7 @@ def test_undecided_is_the_users_choice(three: dict[str, str]) -> None:
 
 def result_of(*words: str) -> tuple[dict[str, Any], set[tuple[str, float]]]:
     """The rules of a gate, and what it demands."""
-    (result,) = json.loads(gate(*words, "--json")[1])["results"]
+    result = json.loads(gate(*words, "--json")[1])["gate"]
     return result["rules"], {(row["demand"]["policy"], row["demand"]["margin"]) for row in result["rows"]}
 
 

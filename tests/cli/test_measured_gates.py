@@ -66,7 +66,7 @@ def test_what_was_proven_stays_proven(measured: Slower, slower: float, first: in
         limit = ("--max-runs", "400") if again == "--resume" else ()
         code, out, names = answer(again, "r.jsonl", *limit)
         assert (code, sorted(names)) == (last, ["early", "late"]), out
-        found = json.loads(run("--review", "r.jsonl", "--json")[1])["results"]
+        found = json.loads(run("--review", "r.jsonl", "--json")[1])["gate"]["rows"]
         assert {f["benchmark"]: f["outcome"] for f in found} == {
             "early": "fail" if last else "pass",
             "late": "pass",
@@ -80,8 +80,12 @@ def test_json_says_outcome_exit_code_and_margin(measured: Slower, slower: float,
     first = ("--gate", "--margin", "5%", "--suite", "bench.toml", "--max-runs", "40", "--seed", "1")
     for words in ((*first, "--save", "r.jsonl"), ("--review", "r.jsonl")):
         code, out, _ = run(*words, "--json")
-        session = json.loads(out)["session"]
-        assert (session["exit_code"], session["margin"]) == (code, 0.05)
+        told = json.loads(out)
+        session = told["session"]
+        assert (
+            (session["exit_code"], session["margin"]) == (code, told["results"][0]["margin"]) == (code, 0.05)
+        )
+        assert session["outcome"] == told["gate"]["outcome"]
         assert CODES[session["outcome"].upper()] == code
     assert answer("--review", "r.jsonl")[0] == code
     alone = json.loads(run("true one old", "true one new", "--max-runs", "3", "--json")[1])
@@ -144,10 +148,11 @@ def test_equivalence_within_what_cannot_differ_is_withheld(
     words = ("--margin", margin, "--unaffected", "untouched", "--max-runs", "80", "--seed", "1", "--json")
     code, out, err = run("--suite", "bench.toml", *words, "--save", "r.jsonl")
     assert code == 0, err
-    found = {f["benchmark"]: f["comparison"] for f in json.loads(out)["results"]}
-    assert found["affected"]["verdict"] == verdict
+    (found,) = json.loads(out)["results"]
+    typical = [c for c in found["comparisons"] if c["protocol"] == "typical"]
+    assert {c["benchmark"]: c["verdict"] for c in typical}["affected"] == verdict
     (result,) = json.loads(run("compare", "r.jsonl", "--json")[1])["results"]
-    assert [c for c in result["comparisons"] if c["protocol"] == "typical"] == [*found.values()]
+    assert [c for c in result["comparisons"] if c["protocol"] == "typical"] == typical
 
 
 @pytest.mark.parametrize("how", [("--gate",), (), ("--runs", "8")])
@@ -161,9 +166,9 @@ def test_a_session_of_several_versions_has_one_answer(measured: Slower, how: tup
     lines = [line for line in again[1].splitlines() if "--explain" not in line]
     assert [line for line in out.splitlines() if line in lines] == lines
     speedproof("run", *commands[:2], *how, "--seed", "1", "--save", "two.jsonl")
-    session, files = (json.loads(speedproof(*words, "two.jsonl", "--json")[1])["results"][0]
+    session, files = (json.loads(speedproof(*words, "two.jsonl", "--json")[1])["results"]
                       for words in (("run", "--review"), ("compare",)))  # fmt: skip
-    assert "--gate" in how or session["comparison"] == files["comparisons"][0]
+    assert "--gate" in how or session == files
     sheet = str(sp.compare_suite(sp.read("two.jsonl")))
     assert speedproof("compare", "two.jsonl")[1].startswith(sheet)
 

@@ -89,11 +89,8 @@ def test_parameters_suite_and_reference() -> None:
     )
     _, out, _ = speedproof("run", "--suite", "suite.toml", "--reference", "old", "--json")
     (found,) = json.loads(out)["results"]
-    assert (found["benchmark"], found["reference"], found["comparison"]["verdict"]) == (
-        "nap",
-        "old",
-        "faster",
-    )
+    told = [(c["benchmark"], c["verdict"]) for c in found["comparisons"] if c["protocol"] == "typical"]
+    assert (found["reference"], told) == ("old", [("nap", "faster")])
     _, out, _ = speedproof("run", "sleep {t}", "-L", "t", "0.012,0.002", "--json")
     assert json.loads(out)["results"][0]["candidate"] == "t=0.002"
 
@@ -133,7 +130,7 @@ def test_ignored_failures_are_counted_and_marked() -> None:
     text = " ".join(speedproof("compare", "r.jsonl", "--explain")[1].split())
     assert "runs failed and were left out: the values speak of those that succeeded" in text
     _, out, _ = speedproof("run", "--review", "r.jsonl", "--json")
-    warnings = json.loads(out)["results"][0]["warnings"]
+    warnings = json.loads(out)["session"]["measured"][0]["warnings"]
     assert any(note["message"].startswith("4 of 8 runs of ./flaky failed") for note in warnings)
 
 
@@ -210,7 +207,7 @@ def test_resume_goes_on_with_the_same_programs() -> None:
     script("tool", "exit 0")
     code, out, err = speedproof("run", "--resume", "r.jsonl", "--max-runs", "10", "--json")
     assert (code, "6 blocks taken over from r.jsonl" in err) == (0, True)
-    assert json.loads(out)["results"][0]["blocks"] == 10
+    assert json.loads(out)["session"]["measured"][0]["blocks"] == 10
     first, second = read_sessions(Path("r.jsonl"))
     assert [len(s.runs) for s in (first, second)] == [14, 10]
     assert first.head.session != second.head.session
@@ -247,12 +244,11 @@ def test_resume_asks_the_same_question_unless_told() -> None:
     first = ("--max-runs", "3", "--margin", "90%", "--alpha", "0.2", "--save", "r.jsonl")
     speedproof("run", "sleep 0.02", "sleep 0.02", *first)
     _, out, _ = speedproof("run", "--resume", "r.jsonl", "--max-runs", "60", "--json")
-    (finding,) = json.loads(out)["results"]
-    assert finding["comparison"]["alpha"] == pytest.approx(0.2)
-    assert finding["comparison"]["verdict"] == "equivalent"
+    c = json.loads(out)["results"][0]["comparisons"][0]
+    assert (c["alpha"], c["verdict"]) == (pytest.approx(0.2), "equivalent")
     _, out, _ = speedproof("run", "--review", "r.jsonl", "--margin", "0.0001%", "--alpha", "1e-9", "--json")
-    (finding,) = json.loads(out)["results"]
-    assert (finding["comparison"]["alpha"], finding["comparison"]["verdict"]) == (1e-9, "undecided")
+    c = json.loads(out)["results"][0]["comparisons"][0]
+    assert (c["alpha"], c["verdict"]) == (1e-9, "undecided")
 
 
 def test_review_gives_the_verdict_again_and_runs_nothing() -> None:
@@ -267,8 +263,8 @@ def test_review_gives_the_verdict_again_and_runs_nothing() -> None:
     page = Path("page.html").read_text()
     assert "x faster than" in page
     assert "speedproof run --review r.jsonl" in page
-    (found,) = json.loads(speedproof("run", "--review", "r.jsonl", "--json")[1])["results"]
-    assert found["reason"] == "proven"
+    session = json.loads(speedproof("run", "--review", "r.jsonl", "--json")[1])["session"]
+    assert [of["reason"] for of in session["measured"]] == ["proven"]
 
 
 def test_sessions_are_compared_by_their_fields() -> None:

@@ -56,7 +56,7 @@ def test_a_machine_of_two_speeds_is_named(tmp_path: Path, unit: str) -> None:
             records.append(Record(f"b{b}", values, unit=unit, version=version, path="f"))
     corpus = sp.Corpus(put([("", FileResults("f", tuple(records)))], tmp_path / "c"))
     found = corpus.compare("old", "new", workers=1)
-    ((*_, machine),) = found.conclusion.machines
+    machine = found.conclusion.results[0].machine
     direct = sp.compare_suite(sp.read(corpus.place))
     assert machine == direct.result.machine
     assert machine is not None
@@ -81,11 +81,12 @@ def test_of_many_pairs_those_at_two_speeds_prove_nothing(tmp_path: Path) -> None
     corpus = sp.Corpus(put([("", FileResults("f", tuple(records)))], tmp_path / "c"))
     found = corpus.compare(pairs="all", workers=1).conclusion
     alone = corpus.compare("a", "b", workers=1).conclusion
-    assert found.machines == alone.machines
-    assert [names for *names, _ in found.machines] == [["a", "b"]]
+    at_two = [of for of in found.results if of.machine]
+    assert [(of.candidate, of.machine) for of in at_two] == [("b", alone.results[0].machine)]
+    assert (found.machines, alone.machines) == (1, 1)
     assert found.counts["typical"][Verdict.FASTER] == 18
-    assert {joint.counts[Verdict.FASTER] for joint in found.joint if joint.protocol == "typical"} == {12}
-    assert {joint.counts[Verdict.FASTER] for joint in alone.joint} == {0}
+    assert {joint.counts[Verdict.FASTER] for joint in found.controlled if joint.protocol == "typical"} == {12}
+    assert {joint.counts[Verdict.FASTER] for joint in alone.controlled} == {0}
     assert found.undermining == ((Assumption.ONE_SPEED, 6),)
     with pytest.raises(UsageError, match="name two versions"):
         corpus.compare("a", workers=1)
@@ -99,8 +100,8 @@ def test_a_page_draws_the_largest_changes(corpus: Path, tmp_path: Path, pairs: A
     found = sp.Corpus(corpus).compare(*versions, pairs=pairs, where="benchmark > 'bench/00010'", workers=1)
     (report,) = found.written().reports
     rows = report.tables[-1].rows
-    assert [row.name for row in rows] == [c.benchmark for c in found.conclusion.clearest]
-    for row, c in zip(rows, found.conclusion.clearest, strict=True):
+    assert [row.name for row in rows] == [name for name, *_ in found.conclusion.largest]
+    for row, (c, *_) in zip(rows, found.conclusion.shown.values(), strict=True):
         assert row.panel is not None
         assert row.panel["labels"] == [c.reference.label, c.candidate.label]
         assert row.panel["tests"][0][2:] == [pvalue(c.pvalue), pvalue(c.pvalue_slower)]
@@ -187,9 +188,8 @@ def test_mixed_units_are_said(tmp_path: Path) -> None:
     )
     folder = put([(label, replace(first, records=records)), *rest], tmp_path / "c")
     found = sp.Corpus(folder).compare("v0", "v1", workers=1)
-    seen = found.conclusion.wholes[0][2].seen
-    assert seen.incomparable == 1
-    assert "they cannot be compared" in seen.problems[0]
+    assert found.conclusion.lacking == ((0, 0, 1),)
+    assert "they cannot be compared" in found.conclusion.results[0].problems[0]
     assert "Left out: " in str(found)
 
 

@@ -70,7 +70,7 @@ def test_a_bucket_is_a_folder(bucket: str, tmp_path: Path) -> None:
     assert far.query(sql).to_pylist() == near.query(sql).to_pylist()
     assert sp.read(url, where="version = 'v0'").versions == ("v0",)
     a, b = (corpus.compare("v0", "v1", workers=2).conclusion for corpus in (far, near))
-    assert (a.counts, a.joint, a.clearest) == (b.counts, b.joint, b.clearest)
+    assert (a.counts, a.controlled, a.largest) == (b.counts, b.controlled, b.largest)
     assert "/answers/" in a.answers
     with pytest.raises(UsageError, match="append=True"):
         build(Place.of(url), lambda builder: made_up(1))

@@ -107,7 +107,7 @@ def summed_up(found: Mapping[tuple[str, str], SuiteComparison]) -> dict[str, Any
         "undermining": sorted(undermining.items(), key=lambda item: (-item[1], item[0].value)),
         "wholes": {" ".join(pair): totals(of) for pair, of in found.items()},
         "sessions": None,
-        "machines": (),
+        "machines": 0,
         "failures": [],
     }
     if len(results) == 1:
@@ -115,16 +115,13 @@ def summed_up(found: Mapping[tuple[str, str], SuiteComparison]) -> dict[str, Any
         assert hpt is not None
         told["lacking"] = [len(result.only_reference), len(result.only_candidate)]
         told["accelerated"] = result.accelerated
-        told["joint"] = [
-            [joint.protocol, joint.method, joint.family, [joint.count(v) for v in CLAIMED]]
-            for joint in result.controlled
-        ]
+        told["controlled"] = [replace(one, verdicts=()) for one in result.controlled]
         told["hpt"] = [
             hpt.winner,
             hpt.confidence,
             hpt.pvalue_candidate,
             hpt.pvalue_reference,
-            len(hpt.benchmarks),
+            hpt.method,
             hpt.speedups,
         ]
     return told
@@ -160,12 +157,11 @@ def test_against_comparing_the_files(
         expected[a, b] = sp.compare_suite(suite, reference=a, **asked).result
 
     told = plain(c)
-    told["wholes"] = {f"{a} {b}": totals(whole) for a, b, whole in c.wholes}
-    if c.hpt is not None:
-        hpt, seen = c.hpt, c.wholes[0][2].seen
-        told["lacking"] = [seen.only_reference, seen.only_candidate]
-        told["joint"] = [[j.protocol, j.method, j.family, [j.counts[v] for v in CLAIMED]] for j in c.joint]
-        of_each = (hpt.pvalue_candidate, hpt.pvalue_reference, hpt.benchmarks, hpt.speedups)
+    told["wholes"] = {f"{whole.reference} {whole.candidate}": totals(whole) for whole in c.results}
+    if (hpt := c.results[0].hpt) is not None:
+        told["lacking"] = c.lacking[0][:2]
+        told["controlled"] = c.results[0].controlled
+        of_each = (hpt.pvalue_candidate, hpt.pvalue_reference, hpt.method, hpt.speedups)
         told["hpt"] = [hpt.winner, hpt.confidence, *of_each]
     summed = summed_up(expected)
     assert plain({name: told[name] for name in summed}) == near(plain(summed))
@@ -191,13 +187,18 @@ def test_against_comparing_the_files(
         ordered[verdict] = sorted(keys, key=lambda key: (-max(1.0, proven_by(every[key])), key[2], key[:2]))
     slower, faster = ordered.values()
     expected_keys = [*slower[: max(50, 100 - len(faster))], *faster[: max(50, 100 - len(slower))]]
-    shown = [(one.reference.label, one.candidate.label, one.benchmark, one.protocol) for one in c.clearest]
+    shown = [
+        (one.reference.label, one.candidate.label, one.benchmark, one.protocol)
+        for one, *_ in c.shown.values()
+    ]
     assert shown == expected_keys
-    beside = [key for key in sorted(every) if (*key[:3], "typical") in shown and key[3] != "typical"]
-    of_others = [(one.reference.label, one.candidate.label, one.benchmark, one.protocol) for one in c.beside]
-    assert sorted(of_others) == beside
-    for own, key in zip((*c.clearest, *c.beside), (*shown, *of_others), strict=True):
-        assert plain(own) == near(plain(every[key]))
+    for own, *beside in c.shown.values():
+        key = (own.reference.label, own.candidate.label, own.benchmark)
+        assert {one.protocol for one in beside} == {name for *of, name in every if (*of,) == key} - {
+            own.protocol
+        }
+        for one in (own, *beside):
+            assert plain(one) == near(plain(every[*key, one.protocol]))
 
 
 def remade(made: Callable[[Record], Any]) -> Results:

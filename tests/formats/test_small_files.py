@@ -288,7 +288,7 @@ REFUSED: list[tuple[str, str | bytes, str, str]] = [
     ("f", b"1.5\n2.5 \xb5s\n", "line 2", "iconv -f LATIN1"),
     ("f", "{", "", "begins like JSON but is cut off or malformed"),
     ("f", "name,mean,std\nx,1,2\n", "", "this is a table of means and deviations"),
-    ("f", '{"speedproof": "0", "schema": 5, "command": "compare", "results": [{"mean": 1}]}', "",
+    ("f", '{"speedproof": "0", "schema": 6, "command": "compare", "results": [{"mean": 1}]}', "",
      "an answer of speedproof"),
     ("f", "[]", "", "JSON without any named members"),
     ("f", '{"results": [{"comm', "", "begins like JSON but is cut off or malformed"),

@@ -95,11 +95,11 @@ def test_files_of_a_session_are_asked_what_the_session_asked(tmp_path: Path) -> 
     assert (c.protocol, c.metric, c.alpha) == ("p90", "score", 0.1)
     (c,) = sp.compare_suite(suite, protocols="mean", confidence=0.99).results[0].headlines
     assert (c.protocol, c.metric, c.alpha) == ("mean", "score", 0.01)
-    (row,) = sp.gate(suite).decision.rows
-    assert (row.comparison.protocol, row.demand.margin) == ("p90", 0.05)
+    ((row, c),) = sp.gate(suite).decision.judged
+    assert (c.protocol, row.demand.margin) == ("p90", 0.05)
     assert sp.gate(suite).decision.rules.alpha == 0.1
-    (row,) = sp.gate(pooled).decision.rows
-    assert (row.comparison.protocol, row.comparison.metric, row.demand.margin) == ("typical", "time", 0.02)
+    ((row, c),) = sp.gate(pooled).decision.judged
+    assert (c.protocol, row.metric, row.demand.margin) == ("typical", "time", 0.02)
 
 
 @pytest.mark.parametrize(("options", "asked", "held"), [

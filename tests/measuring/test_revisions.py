@@ -351,9 +351,8 @@ def test_a_session_of_revisions(repo: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert code == 0, err
     (head,) = (session.head for session in read_sessions(Path("r.jsonl")))
     assert [v.name.partition(" ")[2] for v in head.benchmarks[0].versions] == ["Begin", "Improve", "Repair"]
-    verdicts = {
-        f["candidate"].partition(" ")[2]: f["comparison"]["verdict"] for f in json.loads(out)["results"]
-    }
+    results = json.loads(out)["results"]
+    verdicts = {r["candidate"].partition(" ")[2]: r["comparisons"][0]["verdict"] for r in results}
     assert verdicts["Improve"] == "slower"
     assert state(repo) == before
     assert "building" in err
@@ -530,7 +529,7 @@ def test_a_plan_before_measuring(repo: Path, monkeypatch: pytest.MonkeyPatch) ->
     words = "./bench --revisions main~2 main~1 --plan --builds 20 --runs 10 --json --save r.jsonl --build"
     code, out, err = run(*words.split(), BUILD)
     assert code == 0, err
-    (plan,) = [found for found in json.loads(out)["results"] if "runs_per_build" in found]
+    plan = json.loads(out)["plan"]
     assert plan["between"] == pytest.approx(0.02, rel=0.35)
     assert plan["within"] == pytest.approx(0.04, rel=0.1)
     assert plan["run_seconds"] == pytest.approx(1.0, rel=0.05)

@@ -218,12 +218,7 @@ def few(*rows: Any, of: int = 0) -> list[tuple[tuple[str, ...], tuple[str, ...],
 
 def test_fewer_than_four_runs_that_prove_something() -> None:
     """One side's or both sides', with the risk of k runs that scatter widely, where it is more than stated."""
-    assert (
-        few(decided(4, 4))
-        == few(decided(3, 9, difference=0.1))
-        == few(decided(3, 9, paired=True))
-        == []
-    )
+    assert few(decided(4, 4)) == few(decided(3, 9, difference=0.1)) == few(decided(3, 9, paired=True)) == []
     assert few(decided(3, 4)) == [(("old",), (), "runs, 12.5 %")]
     assert few(decided(4, 3)) == [(("new",), (), "runs, 12.5 %")]
     assert few(decided(3, 3)) == [(BOTH, (), "runs, 12.5 %")]

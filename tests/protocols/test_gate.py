@@ -18,7 +18,7 @@ from speedproof.errors import DataError
 from speedproof.options import Policy
 from speedproof.protocols.claims import Demand, Outcome, claim, judge, overall
 from speedproof.protocols.gate import GateDecision, GateRow, GateRules, gate
-from speedproof.protocols.results import Verdict
+from speedproof.protocols.results import Comparison, Verdict
 
 Samples = dict[str, tuple[FloatArray, FloatArray]]
 REGRESSION, IMPROVEMENT, EQUIVALENCE = Policy
@@ -32,9 +32,8 @@ def judged(required: Sequence[float], contradicted: Sequence[float]) -> Outcome:
     )
 
 
-def why(row: GateRow) -> str:
-    needed = row.comparison.needed
-    return needed.reason if needed else ""
+def why(c: Comparison) -> str:
+    return c.needed.reason if c.needed else ""
 
 
 def suite_of(samples: Samples, **fields: object) -> Suite:
@@ -65,8 +64,8 @@ def grid(ratio: float, n: int, noise: float) -> tuple[FloatArray, FloatArray]:
     return ratio * y, y
 
 
-def by_name(result: GateDecision) -> dict[str, GateRow]:
-    return {row.comparison.benchmark: row for row in result.rows}
+def by_name(result: GateDecision) -> dict[str, tuple[GateRow, Comparison]]:
+    return {row.benchmark: (row, c) for row, c in result.judged}
 
 
 def test_pvalues_and_corrections_against_scipy() -> None:
@@ -109,11 +108,10 @@ def test_constants_exactly_at_the_edge(policy: Policy) -> None:
     """200 B against 201 B at 0.5 %, and 110 against 100 at 10 %, either way: on the edge, so nothing is proven."""
     for x, y, margin in ((200.0, 201.0, 0.005), (110.0, 100.0, 0.1), (100.0, 110.0, 0.1)):
         sides = {"b": (np.full(12, x), np.full(12, y))}
-        (row,) = hold(suite_of(sides, unit="B", metric="memory"), policy, margin).rows
+        ((row, c),) = hold(suite_of(sides, unit="B", metric="memory"), policy, margin).judged
         if policy is EQUIVALENCE or (policy is REGRESSION and x < y):
             assert row.outcome is Outcome.UNDECIDED
-            assert row.comparison.needed is not None
-            assert "near the threshold" in row.comparison.needed.reason
+            assert "near the threshold" in why(c)
         assert "equivalence" not in proven_claims(row)
         assert "regression" not in proven_claims(row)
 
@@ -157,7 +155,7 @@ def test_a_vanished_benchmark_fails() -> None:
     assert "new has none" in result.absent[0].reason
     assert "the run reported an error" in result.absent[0].reason
     assert "they cannot be compared" in result.absent[1].reason
-    assert result.added == ("fresh", "moved")
+    assert [name for of in result.results for name in of.only_candidate] == ["fresh", "moved"]
     tolerant = gate(
         suite, ("old", "new"), lambda name: None if name in ("gone", "odd", "moved") else Demand()
     )
@@ -190,9 +188,9 @@ def test_no_equivalence_of_medians_from_other_shapes() -> None:
     """Equal medians, ten times the spread: not a shift, so the ranks bound no ratio of medians."""
     (x, wide), (y, _) = grid(1.0001, 60, 0.01), grid(1.0, 60, 0.001)
     del wide
-    (row,) = hold(suite_of({"b": (x, y)}), EQUIVALENCE, 0.05, GateRules(protocol="median")).rows
+    ((row, c),) = hold(suite_of({"b": (x, y)}), EQUIVALENCE, 0.05, GateRules(protocol="median")).judged
     assert row.outcome is Outcome.UNDECIDED
-    assert "more than a shift" in why(row)
+    assert "more than a shift" in why(c)
     # The typical run needs no common shape.
     assert hold(suite_of({"b": (x, y)}), EQUIVALENCE, 0.05).outcome is Outcome.PASS
     assert hold(suite_of({"b": (x, y)}), REGRESSION, 0.05).outcome is Outcome.PASS
@@ -204,12 +202,12 @@ def test_runs_that_are_enough(k: int, enough: int) -> None:
     for n in (enough - 1, enough):
         y = np.linspace(1, 1.001, n)
         samples = {f"b{i}": (y + 1e-9, y) for i in range(k - 1)} | {"slower": (y / 4, y)}
-        row = by_name(hold(suite_of(samples), margin=1.0))["slower"]
+        row, c = by_name(hold(suite_of(samples), margin=1.0))["slower"]
         assert row.contradicted.adjusted == pytest.approx(
             min(1, k / scipy_stats.binom.pmf(n, 2 * n, 0.5) / 4**n)
         )
         assert row.contradicted.proven == (n == enough)
-        assert (f"measure at least {enough} of each" in why(row)) == (n < enough)
+        assert (f"measure at least {enough} of each" in why(c)) == (n < enough)
 
 
 def test_a_contradiction_needs_more_runs_in_a_larger_family() -> None:
@@ -218,11 +216,11 @@ def test_a_contradiction_needs_more_runs_in_a_larger_family() -> None:
     needed = []
     for k in (1, 25):
         quiet = {f"quiet{i}": grid(1.0, 12, 1e-4) for i in range(k - 1)}
-        row = by_name(hold(suite_of({"b": (x, y), **quiet}), rules=GateRules(protocol="mean")))["b"]
+        row, c = by_name(hold(suite_of({"b": (x, y), **quiet}), rules=GateRules(protocol="mean")))["b"]
         assert row.outcome is Outcome.UNDECIDED
-        assert row.comparison.needed is not None
-        assert row.comparison.needed.reference is not None
-        needed.append(row.comparison.needed.reference)
+        assert c.needed is not None
+        assert c.needed.reference is not None
+        needed.append(c.needed.reference)
         d = (y.mean() / 1.02 - x.mean()) / np.sqrt((x.var(ddof=1) + y.var(ddof=1) / 1.02**2) / 2)
         z = scipy_stats.norm.isf(0.05 / k)
         oracle = 2 * (z + scipy_stats.norm.ppf(0.8)) ** 2 / d**2 + z**2 / 4
@@ -230,12 +228,8 @@ def test_a_contradiction_needs_more_runs_in_a_larger_family() -> None:
     assert needed[1] > 2 * needed[0]
     for ratio in (0.99, 1.01):  # of equivalence either edge may take more, of each side as many as it has now
         sides = grid(ratio, 12, 0.02)[0], grid(1.0, 24, 0.02)[1]
-        more = (
-            hold(suite_of({"b": sides}), EQUIVALENCE, rules=GateRules(protocol="mean"))
-            .rows[0]
-            .comparison.needed
-        )
-        assert more is not None
+        ((_, c),) = hold(suite_of({"b": sides}), EQUIVALENCE, rules=GateRules(protocol="mean")).judged
+        assert (more := c.needed) is not None
         assert more.candidate == pytest.approx(2 * (more.reference or 0), rel=0.05)
 
 
@@ -278,8 +272,8 @@ def paired_sessions(benchmarks: int, count: int, ratio: float, noise: float, bet
 
 def test_too_few_paired_sessions_are_told_in_sessions() -> None:
     """Forty benchmarks at 5 % take six sessions, 40 / C(12, 6); with five none can be proven worse."""
-    (row, *_) = hold(paired_sessions(40, 5, 1.3, 0.005, 0.05)).rows
-    assert why(row) == "5 and 5 sessions are too few for a proof: measure at least 6 of each"
+    ((_, c), *_) = hold(paired_sessions(40, 5, 1.3, 0.005, 0.05)).judged
+    assert why(c) == "5 and 5 sessions are too few for a proof: measure at least 6 of each"
     assert hold(paired_sessions(40, 6, 1.3, 0.005, 0.05)).outcome is Outcome.FAIL
 
 
@@ -295,10 +289,12 @@ def test_what_is_slow_now_and_then_does_not_pass() -> None:
     samples = {"steady": draws(3, 1.0, 1.0, n=40)["b0"], "spiky": now_and_then(60, 1)}
     found = sp.gate(suite_of(samples))
     assert found.outcome is Outcome.FAIL
-    row = next(row for row in found.decision.rows if row.comparison.benchmark == "spiky")
+    row, c = by_name(found.decision)["spiky"]
     x, y = samples["spiky"]
     assert row.required.proven
-    assert row.comparison.speedup.value == pytest.approx(x.mean() / y.mean())
+    typical = found.decision.results[0].headlines[1]
+    assert (typical.protocol, typical.verdict, c) == ("typical", Verdict.FASTER, row.mean)
+    assert c.speedup.value == pytest.approx(x.mean() / y.mean())
     mine = scipy_stats.ttest_ind(x / x.mean(), y / y.mean(), equal_var=False)
     error = math.hypot(scipy_stats.sem(x) / x.mean(), scipy_stats.sem(y) / y.mean())
     bias = (scipy_stats.sem(y) ** 2 / y.mean() ** 2 - scipy_stats.sem(x) ** 2 / x.mean() ** 2) / 2
@@ -321,11 +317,11 @@ def test_a_mean_that_goes_the_other_way_is_told(slow: float) -> None:
     """Of either side, with its ratio, though it contradicts no policy."""
     x, y = now_and_then(60, 1, slow)
     for one, other in ((x, y), (y, x)):
-        (row,) = hold(suite_of({"b": (one, other)}), margin=0.3).rows
+        ((row, c),) = hold(suite_of({"b": (one, other)}), margin=0.3).judged
         assert (row.outcome, row.average is None) == (Outcome.PASS, slow == 1.0)
         if row.average is not None:
             assert row.average.value == pytest.approx(one.mean() / other.mean())
-            assert (row.average.high < 1.0) is (row.comparison.speedup.value > 1.0)
+            assert (row.average.high < 1.0) is (c.speedup.value > 1.0)
 
 
 def test_the_joint_risk_of_typical_runs_and_means(study: ModuleType) -> None:

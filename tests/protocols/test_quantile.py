@@ -65,7 +65,7 @@ def test_a_gate_of_any_quantile() -> None:
     """Beside a protocol it is refused, and an answer to both would be none."""
     suite = sp.Suite.of_samples({"a": {"old": draw(1, 100), "new": 0.5 * draw(2, 100)}}, unit="ms")
     decision = sp.gate(suite, quantile=0.875).decision
-    assert (decision.rules.protocol, decision.rows[0].comparison.protocol) == ("p87.5", "p87.5")
+    assert (decision.rules.protocol, decision.results[0].protocols) == ("p87.5", ("p87.5",))
     with pytest.raises(sp.SpeedproofError, match="leave protocol='mean' out"):
         sp.gate(suite, quantile=0.9, protocol="mean")
 
@@ -125,7 +125,7 @@ def test_a_gate_decides_counts(
         for measured in (suite(old, new), suite(new, old, higher=True)):
             found = sp.gate(measured, margin=margin, protocol=protocol)
             assert found.outcome == outcome
-            estimate = found.decision.rows[0].comparison.speedup
+            estimate = found.decision.judged[0][1].speedup
             assert (estimate.value, estimate.low, estimate.high) == pytest.approx((speedup,) * 3)
             assert sp.gate(measured, margin=margin, protocol=protocol, policy="equivalence").outcome == same
 

@@ -34,6 +34,7 @@ from speedproof.protocols.planning import Calibration, PlannedSize, PowerPlan, R
 from speedproof.protocols.questions import QUESTIONS
 from speedproof.protocols.results import WITHHELD, Comparison, Needed, RSpeedup, Verdict
 from speedproof.protocols.sequential import NO_NUMBER, CandidateResult
+from speedproof.protocols.suite import SuiteComparison
 from speedproof.reporting import planning
 from speedproof.reporting.corpus import comparisons, contents, modelled, table_of
 from speedproof.reporting.gate import report as gate_report
@@ -293,7 +294,8 @@ def test_a_conclusion_of_many_comparisons(tmp_path: Path) -> None:
     pytest.importorskip("pyarrow")
     answers = sp.Corpus(put(made_up(40), tmp_path / "c")).compare("v0", "v1", workers=1, protocols=DETAILS)
     of = answers.conclusion
-    assert of.hpt is not None
+    (whole,) = of.results
+    assert whole.hpt is not None
     (details,) = comparisons(of, answers.versions, details=True, everything=True).sections
     marked = "not proven (!)"
     rows = [["protocol", "faster", "slower", "the same", "undecided", marked, "Holm", "BH", "share faster"]]
@@ -305,7 +307,7 @@ def test_a_conclusion_of_many_comparisons(tmp_path: Path) -> None:
             str(of.proven[protocol][UNDECIDED] - counts[UNDECIDED]),
         ]
         for method in ("holm", "bh"):
-            kept = [one.counts for one in of.joint if (one.protocol, one.method) == (protocol, method)]
+            kept = [one.counts for one in of.controlled if (one.protocol, one.method) == (protocol, method)]
             row.append(f"{kept[0][FASTER]} / {kept[0][SLOWER]}" if kept else "-")
         shares = [one.proportion for name, one in of.accelerated if name == protocol]
         ends = [f"{100 * x:.1f} %" for one in shares for x in (one.value, one.low, one.high)]
@@ -314,9 +316,9 @@ def test_a_conclusion_of_many_comparisons(tmp_path: Path) -> None:
     assert made[:5] == rows
     assert made[5][0].startswith("Geometric mean: ")
     assert made[-2][0].startswith(
-        f"Whole suite (HPT): v1 outperforms v0 with confidence {100 * of.hpt.confidence:.1f} %"
+        f"Whole suite (HPT): v1 outperforms v0 with confidence {100 * whole.hpt.confidence:.1f} %"
     )
-    assert made[-1] == [f"36 benchmarks, {of.hpt.method}"]
+    assert made[-1] == [f"36 benchmarks, {whole.hpt.method}"]
     seen = set()
     for width in range(40, 100):
         head = next(line for line in render(details, width).splitlines() if line.startswith("protocol"))
@@ -336,10 +338,11 @@ def test_a_conclusion_of_many_comparisons(tmp_path: Path) -> None:
     floor = "Sessions of the same code differ by up to 20 % (95 %) (known for 3 benchmarks):"
     assert f"{floor} verdicts are held against that." in told(sessions=(3, 0.01, 0.2))
     machine = MachineSpeeds(1.5, 30, 36, Estimate(1.1, 1.0, 1.2, 0.95))
-    (of_two,) = [line for line in told(machines=(("v0", "v1", machine),)) if "two speeds" in line]
+    shaken = told(machines=1, results=(replace(whole, machine=machine),))
+    (of_two,) = [line for line in shaken if "two speeds" in line]
     assert not of_two.startswith("In 1 of")
     trend: dict[str, Any] = {"undermined": 1, "undermining": ((Assumption.TREND, 1),)}
-    several = told(5, versions=3, machines=(("v0", "v1", machine),), **trend)
+    several = told(5, versions=3, machines=1, **trend)
     assert several[0].startswith("3 pairs of versions: ")
     assert "In 1 of 3 pairs of versions the machine ran at two speeds: nothing of them is proven." in several
     assert "2 more pairs of versions have no benchmark in common." in several
@@ -349,17 +352,16 @@ def test_a_conclusion_of_many_comparisons(tmp_path: Path) -> None:
     assert any(line.startswith("shown change") for line in several)
     assert any(line.startswith("! In 1 benchmark the true risk may be larger") for line in told(**trend))
     assert not any("more pairs" in line for line in told(1))
-    old, new, whole = of.wholes[0]
+    known = {"only_reference": ("a", "b"), "only_candidate": ("c",)}
     for count, more in ((1, ""), (3, " (and 2 more)")):
-        alone, known = (("a", "b"), ("c",)), {"incomparable": count, "problems": ["b: units"]}
-        part = replace(whole.seen, only_reference=2, only_candidate=count, alone=alone, **known)
-        lacking = told(wholes=((old, new, replace(whole, seen=part)),))
+        one = replace(whole, problems=("b: units",), **known)
+        lacking = told(results=(one,), lacking=((2, count, count),))
         assert {"Only in v0: 2 benchmarks (a, b)", f"Left out: b: units{more}"} < {*lacking}
         assert f"Only in v1: {count} benchmark{'s' * (count > 1)} (c{' and 2 more' * (count > 1)})" in lacking
     few = sp.Corpus(put(made_up(8), tmp_path / "few")).compare("v0", "v1", workers=1)
-    old, new, whole = few.conclusion.wholes[0]
-    part = replace(whole.seen, only_reference=2, only_candidate=1, alone=(("a", "b"), ("c",)))
-    few = replace(few, conclusion=replace(few.conclusion, wholes=((old, new, replace(whole, seen=part)),)))
+    (one,) = few.conclusion.results
+    told_of = {"results": (replace(one, **known),), "lacking": ((2, 1, 0),)}
+    few = replace(few, conclusion=replace(few.conclusion, **told_of))
     (sheet,) = few.reports()
     assert [text.text for text in sheet.notes][-2:] == [
         "Only in v0: 2 benchmarks (a, b)", "Only in v1: 1 benchmark (c)",
@@ -367,7 +369,7 @@ def test_a_conclusion_of_many_comparisons(tmp_path: Path) -> None:
     # The largest changes, and how many are left.
     slower, faster = (of.counts["typical"][v] for v in (SLOWER, FASTER))
     shown = [line for line in told(everything=True) if re.match(r"\d{5} ", line)]
-    assert len(shown) == len(of.clearest) == slower + faster
+    assert len(shown) == len(of.largest) == slower + faster
     counted = {**of.counts["typical"], FASTER: 50, SLOWER: 7}
     for everything, most in ((True, 50), (False, 5)):
         given = {**of.counts, "typical": counted}
@@ -386,22 +388,42 @@ SAYS = {
 
 
 RULES = GateRules(protocol="median")
+Judged = tuple[GateRow, Comparison]
 
 
 def judged(
     name: str, outcome: Outcome, policy: Policy, bounds: tuple[float, float, float], margin: float = 0.02
-) -> GateRow:
-    """A row of a gate: bound, speedup, bound."""
+) -> Judged:
+    """A row of a gate with its comparison: bound, speedup, bound."""
     low, value, high = bounds
     verdict = FASTER if low > 1 else SLOWER if high < 1 else UNDECIDED
     answer = replace(compared(value, verdict), benchmark=name, speedup=Estimate(value, low, high, 0.95))
     required, denied = (Claim(of, "H", 0.01, 0.02, False) for of in SAYS[policy])
-    return GateRow(answer, Demand(policy, margin), outcome, required, denied)
+    row = GateRow(name, "time", "new", Demand(policy, margin), outcome, required, denied)
+    return row, answer
 
 
-def decided(*rows: GateRow, **fields: Any) -> GateDecision:
+def changed(made: Judged, **changes: Any) -> Judged:
+    """A row with another comparison."""
+    c = replace(made[1], **changes)
+    return replace(made[0], benchmark=c.benchmark, candidate=c.candidate.label), c
+
+
+def decided(
+    *judged: Judged, controls: tuple[Comparison, ...] = (), added: tuple[str, ...] = (), **fields: Any
+) -> GateDecision:
+    rows = tuple(row for row, _ in judged)
     fields = {"rules": RULES, "outcome": overall([row.outcome for row in rows]), "absent": (), **fields}
-    return GateDecision(reference="old", candidate="new", rows=rows, **fields)
+    results = tuple(
+        SuiteComparison(
+            *("old", name, "time", 0.05, None, "process"),
+            (*(c for _, c in judged if c.candidate.label == name), *controls),
+            controls=tuple(c.benchmark for c in controls),
+            only_candidate=added,
+        )
+        for name in dict.fromkeys(["new", *(row.candidate for row in rows)])
+    )
+    return GateDecision(results, ("old", "new"), rows=rows, **fields)
 
 
 FAIL, OPEN, PASS = Outcome.FAIL, Outcome.UNDECIDED, Outcome.PASS
@@ -472,7 +494,7 @@ LOST = judged("c", FAIL, REGRESSION, (0.7, 0.75, 0.8))
 
 @pytest.mark.parametrize(("rows", "fields", "told"), [
     ([ONE], {}, "PASS: new is not slower by more than 2 %"),
-    ([ONE, replace(ONE)], {}, "PASS: none of 2 benchmarks is slower by more than 2 %"),
+    ([ONE, ONE], {}, "PASS: none of 2 benchmarks is slower by more than 2 %"),
     ([judged("a", PASS, EQUIVALENCE, (0.99, 1.0, 1.01))] * 2, {},
      "PASS: all 2 benchmarks are the same within 2 %"),
     ([ONE, judged("b", PASS, IMPROVEMENT, (1.1, 1.2, 1.3))], {},
@@ -487,12 +509,12 @@ LOST = judged("c", FAIL, REGRESSION, (0.7, 0.75, 0.8))
     ([LOST, ONE, TWO], {}, "FAIL: 1 of 3 benchmarks is slower by more than 2 %, 1 undecided"),
     ([LOST, LOST, judged("d", FAIL, IMPROVEMENT, (0.7, 0.75, 0.8))], {},
      "FAIL: 2 of 3 benchmarks are slower by more than 2 %, 1 of 3 benchmarks is slower"),
-    ([ONE, replace(LOST, demand=Demand(REGRESSION, 0.1))],
+    ([ONE, (replace(LOST[0], demand=Demand(REGRESSION, 0.1)), LOST[1])],
      {}, "FAIL: 1 of 2 benchmarks is slower by more than the margin"),
     ([ONE], {"absent": (Absent("x", "time", "gone", FAIL), Absent("y", "time", "lost", OPEN)), "outcome": FAIL},
      "FAIL: 1 benchmark missing, 1 benchmark not measured"),
 ])  # fmt: skip
-def test_the_answer_of_a_gate(rows: list[GateRow], fields: dict[str, Any], told: str) -> None:
+def test_the_answer_of_a_gate(rows: list[Judged], fields: dict[str, Any], told: str) -> None:
     report = gate_report(decided(*rows, **fields))
     assert report.headline[0].text == told
     assert report.good == (not told.startswith("FAIL"))
@@ -528,10 +550,10 @@ def test_the_risk_of_a_gate(rows: int, rules: dict[str, Any], told: str) -> None
 def test_reasons_that_leave_a_gate_open() -> None:
     """Each once with its benchmarks, where more runs alone would not tell; and what an early look leaves."""
     some = [
-        replace(TWO, comparison=replace(TWO.comparison, benchmark=name, needed=Needed(None, None, why)))
+        changed(TWO, benchmark=name, needed=Needed(None, None, why))
         for name, why in (("a", "noise"), ("b", "drift"), ("c", "noise"), ("d", ""))
     ]
-    known = replace(TWO, comparison=replace(TWO.comparison, benchmark="e", needed=Needed(9, 9, "more")))
+    known = changed(TWO, benchmark="e", needed=Needed(9, 9, "more"))
     made = gate_report(decided(*some, known, rules=replace(RULES, look=1, looks=2, alpha=0.025)))
     notes = [text.text for text in made.notes]
     expected = ["a, c: noise.", "b: drift.", "Look 1 of 2: measure what is open again, with more runs."]
@@ -542,7 +564,7 @@ def test_reasons_that_leave_a_gate_open() -> None:
     assert titles[5] == "proven"
     (row,) = (row for row in made.tables[0].rows if row.name == "e")
     assert [row.cells[5].at(level) for level in (0, 1)] == ["needs ~9 runs", "needs ~9"]
-    row = Voice("faster", "slower").row(replace(known.comparison, verdict=UNDECIDED), ())
+    row = Voice("faster", "slower").row(replace(known[1], verdict=UNDECIDED), ())
     brief = ["undecided (needs ~9 runs)", "undecided (needs ~9 runs)", "needs ~9 runs"]
     assert [row.cells[3].at(level) for level in range(3)] == brief
 
@@ -550,25 +572,26 @@ def test_reasons_that_leave_a_gate_open() -> None:
 def test_what_a_gate_says_of_one_benchmark() -> None:
     """The claim with its hypothesis, p-value and correction, or what would decide it."""
     several = decided(LOST, ONE)
-    assert sentence(several, LOST).startswith(
+    assert sentence(several, *LOST).startswith(
         "Proven: slower by more than 2 % (H, p = 0.02 after Holm's correction over 2); "
     )
-    assert sentence(several, ONE).startswith("Proven: not slower by more than 2 % (H, p = 0.02); ")
-    assert sentence(decided(LOST), LOST).startswith("Proven: slower by more than 2 % (H, p = 0.02); ")
+    assert sentence(several, *ONE).startswith("Proven: not slower by more than 2 % (H, p = 0.02); ")
+    assert sentence(decided(LOST), *LOST).startswith("Proven: slower by more than 2 % (H, p = 0.02); ")
     for rules, how in (({"multiplicity": "none"}, ""),
     ({"multiplicity": "bh"}, " after Benjamini and Hochberg's correction over 2"),
                        ({"anytime": True, "family": 3}, " after Bonferroni's correction over 3")):  # fmt: skip
-        told = sentence(decided(LOST, ONE, rules=replace(RULES, **rules)), LOST)
+        told = sentence(decided(LOST, ONE, rules=replace(RULES, **rules)), *LOST)
         assert f"(H, p = 0.02{how}); " in told
-    unknown = replace(LOST, contradicted=replace(LOST.contradicted, adjusted=math.nan))
-    assert sentence(decided(unknown), unknown).startswith("Proven: slower by more than 2 % (H); ")
-    by_mean = decided(LOST, rules=GateRules())
-    assert sentence(by_mean, LOST).startswith("Proven: slower by more than 2 % on average (H, p = 0.02); ")
+    unknown = replace(LOST[0], contradicted=replace(LOST[0].contradicted, adjusted=math.nan)), LOST[1]
+    assert sentence(decided(unknown), *unknown).startswith("Proven: slower by more than 2 % (H); ")
+    lost = replace(LOST[0], mean=LOST[1]), LOST[1]
+    by_mean = decided(lost, rules=GateRules())
+    assert sentence(by_mean, *lost).startswith("Proven: slower by more than 2 % on average (H, p = 0.02); ")
     assert gate_report(by_mean).headline[0].text == "FAIL: new is slower by more than 2 % on average"
     assert gate_report(by_mean).tables[0].rows[0].cells[4].text == "1.33x slower on average"
-    open_yet = replace(TWO, comparison=replace(TWO.comparison, needed=Needed(40, 40, "")))
-    assert sentence(decided(open_yet), open_yet).endswith("; needs about 40 runs")
-    assert sentence(decided(TWO), TWO).startswith("Undecided: ")
+    open_yet = changed(TWO, needed=Needed(40, 40, ""))
+    assert sentence(decided(open_yet), *open_yet).endswith("; needs about 40 runs")
+    assert sentence(decided(TWO), *TWO).startswith("Undecided: ")
 
 
 @pytest.mark.parametrize(("fields", "left", "told"), [
@@ -723,11 +746,10 @@ def test_what_a_session_says_beside_its_verdict() -> None:
 def test_a_gate_of_several_candidates_names_what_tells_rows_apart() -> None:
     """Candidates, benchmarks or both; what is missing, not measured or cannot differ is named, too."""
 
-    def row(benchmark: str, candidate: str) -> GateRow:
+    def row(benchmark: str, candidate: str) -> Judged:
         made = judged(benchmark, OPEN, REGRESSION, (0.9, 1.1, 1.2))
-        summary = replace(made.comparison.candidate, label=candidate)
-        why = Needed(None, None, "too early to say")
-        return replace(made, comparison=replace(made.comparison, candidate=summary, needed=why))
+        summary = replace(made[1].candidate, label=candidate)
+        return changed(made, candidate=summary, needed=Needed(None, None, "too early to say"))
 
     for pairs, names, counted in (
         ([("sort", "new"), ("sort", "newer")], "new, newer", "2 of 2 comparisons"),

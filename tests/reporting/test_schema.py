@@ -116,12 +116,12 @@ NONE = "is not the output of 'compare --json'"
 
 @pytest.mark.parametrize(("text", "message"), [
     ("", NONE), ("[1, 2", NONE), ("\x00\x80", NONE), ("[]", NONE), ('{"a": 1}', NONE),
-    ('{"speedproof": "1", "schema": 5, "command": "show", "results": []}', NONE),
-    ('{"speedproof": "1", "schema": 99, "command": "compare", "results": []}', "99, not 5"),
+    ('{"speedproof": "1", "schema": 6, "command": "show", "results": []}', NONE),
+    ('{"speedproof": "1", "schema": 99, "command": "compare", "results": []}', "99, not 6"),
     ('{"speedproof": "1", "schema": "1", "command": "compare", "results": []}', "compare the files again"),
-    ('{"speedproof": "1", "schema": 5, "command": "compare", "results": [{}]}', "missing required field"),
-    ('{"speedproof": "1", "schema": 5, "command": "compare", "results": 3}', "$.results"),
-    ('{"speedproof": "1", "schema": 5, "command": "compare", "results": [3]}', "$.results[0]"),
+    ('{"speedproof": "1", "schema": 6, "command": "compare", "results": [{}]}', "missing required field"),
+    ('{"speedproof": "1", "schema": 6, "command": "compare", "results": 3}', "$.results"),
+    ('{"speedproof": "1", "schema": 6, "command": "compare", "results": [3]}', "$.results[0]"),
 ])  # fmt: skip
 def test_errors_name_the_file_and_the_place(text: str, message: str) -> None:
     """A file of another kind is refused in words."""

@@ -42,7 +42,7 @@ from speedproof.formats.versions import named, onto_versions, stem_of
 from speedproof.options import ASKED, Judging, QuestionName, SessionAsked, main_metric
 from speedproof.protocols.pair import Rules
 from speedproof.protocols.suite import SuiteComparison
-from speedproof.reporting.model import MANY, Report, Reported
+from speedproof.reporting.model import MANY, Report, Reported, comparisons_to_json
 from speedproof.reporting.shown import Shown
 
 if TYPE_CHECKING:
@@ -422,6 +422,14 @@ class CorpusComparison(Shown, Struct, frozen=True):
         names = query(self.conclusion.answers, "SELECT DISTINCT benchmark FROM answers")["benchmark"]
         yield from (Key(name.as_py(), self.conclusion.metric) for name in names)
 
+    def to_json(self, **more: object) -> str:
+        """What ``speedproof corpus compare --json`` writes: all comparisons of a few, else the largest changes."""
+        results = self.conclusion.results
+        if (few := self._few()) is not None:
+            names = ("only_reference", "only_candidate", "problems")
+            results = (replace(few[0], **{name: getattr(results[0], name) for name in names}),)
+        return comparisons_to_json("corpus compare", results, corpus=self.conclusion, **more)
+
     def reports(self, *, details: bool = False, everything: bool = False) -> Iterable[Report]:
         """The conclusion in words; ``everything``: up to a hundred of the largest changes."""
         return (self._report(self._few(), details=details, everything=everything),)
@@ -436,13 +444,14 @@ class CorpusComparison(Shown, Struct, frozen=True):
             raise UsageError(
                 "what differences go with is said of two versions; name a reference and a candidate"
             )
-        clearest = [c.benchmark for c in conclusion.clearest]
-        names = clearest if conclusion.comparisons > MANY else [key.benchmark for key in self.keys()]
+        largest = [name for name, *_ in conclusion.largest]
+        names = largest if conclusion.comparisons > MANY else [key.benchmark for key in self.keys()]
         if not names:
             return WhyResult({})
-        reference, candidate, _ = conclusion.wholes[0]
-        ((_, suite),) = samples_of(self.corpus, {(reference, candidate): names}, self.asked.where)
-        return why(suite, reference=reference, metric=conclusion.metric, confidence=1 - conclusion.alpha)
+        whole = conclusion.results[0]
+        versions = whole.reference, whole.candidate
+        ((_, suite),) = samples_of(self.corpus, {versions: names}, self.asked.where)
+        return why(suite, reference=versions[0], metric=conclusion.metric, confidence=1 - conclusion.alpha)
 
     def _few(self) -> tuple[SuiteComparison, Suite] | None:
         """The same comparison in memory, if it fits on one sheet; otherwise None."""
@@ -451,8 +460,8 @@ class CorpusComparison(Shown, Struct, frozen=True):
         conclusion = self.conclusion
         if conclusion.versions != 1 or conclusion.comparisons > MANY or conclusion.failures:
             return None
-        reference, candidate, _ = conclusion.wholes[0]
-        chosen = {(reference, candidate): [key.benchmark for key in self.keys()]}
+        whole = conclusion.results[0]
+        chosen = {(whole.reference, whole.candidate): [key.benchmark for key in self.keys()]}
         return next(in_memory(self.corpus, chosen, self.asked))
 
     def _report(
@@ -479,8 +488,8 @@ class CorpusComparison(Shown, Struct, frozen=True):
             report = self._report(few, details=True, everything=True)
             return Reported((report,), few[1], results=[few[0]])
         chosen: dict[tuple[str, str], list[str]] = {}
-        for c in self.conclusion.clearest:
-            chosen.setdefault((c.reference.label, c.candidate.label), []).append(c.benchmark)
+        for name, *versions in self.conclusion.largest:
+            chosen.setdefault((versions[0], versions[1]), []).append(name)
         drawn = {
             (result.reference, result.candidate, name): panel
             for result, suite in in_memory(self.corpus, chosen, self.asked)

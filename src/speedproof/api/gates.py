@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 from msgspec import Struct
 
@@ -32,8 +33,8 @@ from speedproof.protocols.gate import GateDecision as GateDecision
 from speedproof.protocols.gate import GateRow as GateRow
 from speedproof.protocols.gate import GateRules, next_of, together
 from speedproof.protocols.gate import gate as decide
-from speedproof.reporting.gate import as_comparisons, report
-from speedproof.reporting.model import Report, Reported, to_json
+from speedproof.reporting.gate import report
+from speedproof.reporting.model import Report, Reported, comparisons_to_json
 from speedproof.reporting.shown import Shown
 from speedproof.values import rest
 
@@ -44,7 +45,8 @@ class GateResult(Shown, Struct, frozen=True):
     Attributes
     ----------
     decision : GateDecision
-        Everything that was computed: its ``rows`` are the benchmarks.
+        Everything that was computed: its ``results`` are comparisons as those of :func:`speedproof.compare_suite`,
+        its ``rows`` what the policy says of each.
     suite : Suite
         The samples, for reports that draw them.
 
@@ -77,9 +79,9 @@ class GateResult(Shown, Struct, frozen=True):
         """0 pass, 1 fail, 3 undecided, as the command's."""
         return self.outcome.exit_code()
 
-    def to_json(self, **more: object) -> str:
+    def to_json(self, command: str = "gate", **more: Any) -> str:
         """What ``speedproof gate --json`` writes, with more to tell in the envelope."""
-        return to_json("gate", [self.decision], **more)
+        return comparisons_to_json(command, self.decision.results, gate=self.decision, **more)
 
     def reports(self, *, everything: bool = False, undecided_fails: bool = False) -> Iterable[Report]:
         """The result in words, for every format."""
@@ -87,8 +89,7 @@ class GateResult(Shown, Struct, frozen=True):
 
     def written(self) -> Reported:
         """With the samples that a page draws."""
-        results = as_comparisons(self.decision, self.suite)
-        return Reported(tuple(self.reports()), self.suite, results=results)
+        return Reported(tuple(self.reports()), self.suite, results=self.decision.results)
 
     def __repr__(self) -> str:
         decided, absent = len(self.decision.rows), len(self.decision.absent)
@@ -194,9 +195,9 @@ def gate(
     ('pass', 0)
     """
     if after is not None:
-        before = ((reference, after.decision.reference), (candidate, after.decision.candidate))
+        before = zip((reference, candidate), after.decision.versions, strict=False)
         reference, candidate = (v if name is None and v in suite.versions else name for name, v in before)
-        metrics = {row.comparison.metric for row in after.decision.rows}
+        metrics = {row.metric for row in after.decision.rows}
         metric = metric or (metrics.pop() if len(metrics) == 1 else "all")
     suite = of_metric(suite, metric)
     versions: tuple[str, ...] = ()
@@ -260,15 +261,15 @@ def of_session(suite: Suite, reference: str | None = None) -> tuple[tuple[str, .
 def _of_something(suite: Suite, decision: GateDecision) -> GateDecision:
     """Refuse files with nothing in common, which are the wrong ones."""
     if not decision.rows and not any(skipped.version for skipped in suite.skipped):
-        versions = decision.reference, decision.candidate
-        something_common(suite, versions[0], {versions[1]: suite.pair(*versions)})
+        reference, *names = decision.versions
+        something_common(suite, reference, {name: suite.pair(reference, name) for name in names})
     return decision
 
 
 def _refuse_the_same(before: GateDecision, now: GateDecision) -> None:
     """Refuse a look at the runs of the look before, which would be spent on what is known."""
-    known = {(row.comparison.reference, row.comparison.candidate) for row in before.rows}
-    if now.rows and all((row.comparison.reference, row.comparison.candidate) in known for row in now.rows):
+    known, given = ({(c.reference, c.candidate) for _, c in look.judged} for look in (before, now))
+    if given and given <= known:
         raise UsageError(
             f"look {now.rules.look} of {now.rules.looks} was given the runs of look {before.rules.look}: "
             "measure what is open anew"

@@ -23,7 +23,7 @@ from speedproof.protocols.suite import SuiteComparison
 from speedproof.protocols.suite import compare_suite as compare_pairs
 from speedproof.protocols.why import GoesWith, Why, why
 from speedproof.reporting import sheet
-from speedproof.reporting.model import Report, Reported, to_json
+from speedproof.reporting.model import Report, Reported, comparisons_to_json
 from speedproof.reporting.notes import caveats
 from speedproof.reporting.shown import Shown
 
@@ -178,7 +178,7 @@ class PairResult(Shown, Struct, frozen=True):
     def to_json(self) -> str:
         """What ``speedproof compare --json`` writes."""
         more = {} if self.explained is None else {"why": [self.explained]}
-        return to_json("compare", (self.result.as_record(),), rankings={}, **more)
+        return comparisons_to_json("compare", (self.result,), rankings={}, **more)
 
     def reports(self, *, details: bool = False, explain: bool = False) -> Iterable[Report]:
         """The result in words, for every format: with all protocols, with every check."""

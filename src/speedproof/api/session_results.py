@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from msgspec import Struct, field
@@ -23,61 +23,40 @@ from speedproof.measuring.runs import Measured, Tally
 from speedproof.measuring.store import read_sessions, to_hyperfine
 from speedproof.measuring.system import load_of
 from speedproof.measuring_options import UNNAMED
-from speedproof.options import ASKED, quantile_name
-from speedproof.protocols.claims import Claim, Demand, Outcome, SessionQuestion
+from speedproof.options import ASKED, DETAILS, QuestionName, quantile_name
+from speedproof.protocols.claims import Demand, Outcome, SessionQuestion
 from speedproof.protocols.pair import Rules
 from speedproof.protocols.results import Comparison, SuiteRanking, Verdict
 from speedproof.protocols.sequential import CandidateResult
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.protocols.units import summarise
 from speedproof.reporting import session as session_sheet
-from speedproof.reporting.model import Report, to_json
+from speedproof.reporting.model import Report, comparisons_to_json
 from speedproof.reporting.numbers import plural
 from speedproof.reporting.shown import Shown
 from speedproof.stats.estimate import Estimate
 from speedproof.values import rest
 
 if TYPE_CHECKING:  # what a race never needs
-    from speedproof.api.gates import GateResult, GateRow
+    from speedproof.api.gates import GateResult
     from speedproof.api.whys import WhyResult
     from speedproof.protocols.planning import RunPlan
 
 
-class SessionAnswer(Struct, frozen=True):
-    """What a session says of one candidate on one benchmark, with its runs."""
+class CandidateRuns(Struct, frozen=True):
+    """How far a session measured one candidate on one benchmark."""
 
-    # What was compared
     benchmark: str
-    reference: str
     candidate: str
-    metric: str
-    comparison: Comparison | None  # as a comparison of the file makes it; None where a side has no run
     blocks: int  # that were measured
     blocks_to_go: float  # about how many more; see :class:`speedproof.protocols.sequential.CandidateResult`
     reason: str  # why measuring ended; empty when it was only looked at
-    # What a policy says of it, what that asks and what contradicts it; None where no policy judges it
-    outcome: Outcome | None
-    required: Claim | None
-    contradicted: Claim | None
-    warnings: tuple[Note, ...] = ()  # what was seen against the assumptions while it was measured
-
-    @classmethod
-    def of(cls, f: CandidateResult, head: Comparison | None, row: GateRow | None) -> SessionAnswer:
-        """A finding with what the file says of it, and what a policy does."""
-        comparison = row.comparison if row else head
-        known = (f.benchmark, f.reference, f.candidate, f.metric, comparison, f.result.blocks)
-        left = (f.blocks_to_go, f.reason)
-        if row:
-            return cls(*known, *left, row.outcome, row.required, row.contradicted, f.warnings)
-        return cls(*known, *left, None if head else f.outcome, None, None, f.warnings)
+    warnings: tuple[Note, ...]  # what was seen against the assumptions while it was measured
 
 
 class SessionOrigin(Struct, frozen=True):
-    """How findings came to be, for readers of JSON."""
+    """How the runs of a session came to be, for readers of JSON."""
 
-    file: str  # the results file
-    sessions: tuple[str, ...]  # the sessions in it that the findings rest on
-    metric: str  # what was compared
     alpha: float  # of each side of a benchmark, for all its candidates together
     # The margin within which versions are the same, or of a policy; the precision that was asked for
     margin: float | None
@@ -85,6 +64,9 @@ class SessionOrigin(Struct, frozen=True):
     reasons: dict[str, str]  # by benchmark, why measuring ended; empty when it was only looked at again
     interrupted: bool  # whether a signal ended it
     tallies: tuple[Tally, ...]  # what became of the runs
+    measured: tuple[CandidateRuns, ...]  # of each candidate on each benchmark
+    file: str = ""  # the results file
+    sessions: tuple[str, ...] = ()  # the sessions in it that the results rest on
     outcome: Outcome | None = None  # of a policy
     exit_code: int | None = None  # what the command ends with
 
@@ -195,9 +177,27 @@ class RaceResult(WithVerdict, Shown, Struct, frozen=True):
             return self.findings[0]
         raise UsageError(f"there are {len(self.findings)} comparisons; see .findings")
 
+    def origin(self, **known: Any) -> SessionOrigin:
+        """How the runs came to be."""
+        measured, rules = self.measured, self.question.rules
+        return SessionOrigin(
+            rules.alpha,
+            rules.demand.margin if rules.demand else rules.within,
+            rules.precision,
+            dict(measured.reasons),
+            measured.interrupted,
+            measured.tallies,
+            tuple(
+                CandidateRuns(f.benchmark, f.candidate, f.result.blocks, f.blocks_to_go, f.reason, f.warnings)
+                for f in self.findings
+            ),
+            **known,
+        )
+
     def to_json(self) -> str:
-        """Every finding, as the command line writes those of a session."""
-        return to_json("run", answers(self.findings, compared(self.suite, self.question)[0]))
+        """The comparisons and how they came to be, as the command line writes those of a session."""
+        results, rankings = compared(self.suite, self.question, DETAILS)
+        return comparisons_to_json("run", results, rankings=rankings, session=self.origin())
 
     def reports(self) -> Iterable[Report]:
         """The result in words, for every format."""
@@ -222,26 +222,16 @@ def suite_of(times: Mapping[tuple[str, str], Sequence[tuple[float, int]]]) -> Su
 
 
 def compared(
-    suite: Suite, question: SessionQuestion
+    suite: Suite, question: SessionQuestion, usual: tuple[QuestionName, ...] = ASKED
 ) -> tuple[tuple[SuiteComparison, ...], Mapping[str, SuiteRanking]]:
     """What a comparison of the runs of a session says, as of files of them; nothing without a block."""
     q = question.rules.quantile
-    asked = ASKED if q is None else (quantile_name(q),)
+    asked = usual if q is None else (quantile_name(q),)
     rules = Rules(alpha=question.rules.alpha, margin=question.rules.margin)
     if not any(suite.pair(suite.versions[0], name).pairs for name in suite.versions[1:]):
         return (), {}
     result = compare_suite(suite, metric="all", rules=rules, protocols=asked)
     return result.results, result.rankings
-
-
-def answers(
-    findings: Iterable[CandidateResult], results: Iterable[SuiteComparison], rows: Iterable[GateRow] = ()
-) -> list[SessionAnswer]:
-    """What a session says of each candidate on each benchmark, with how it came to be."""
-    heads = {(c.benchmark, r.candidate): c for r in results for c in r.headlines}
-    judged = {(row.comparison.benchmark, row.comparison.candidate.label): row for row in rows}
-    places = [(f, (f.benchmark, f.candidate)) for f in findings]
-    return [SessionAnswer.of(f, heads.get(place), judged.get(place)) for f, place in places]
 
 
 class EndedSession:
@@ -338,8 +328,8 @@ class EndedSession:
         spent = self._suite(*(name for name in PROCESSOR_TIMES if metric == "time"))
         decided, undecided = self.judged, list[Comparison | None]()
         if decided is not None:
-            rows, absent = decided.decision.rows, decided.decision.absent
-            undecided += [row.comparison for row in rows if row.outcome is Outcome.UNDECIDED]
+            judged, absent = decided.decision.judged, decided.decision.absent
+            undecided += [c for row, c in judged if row.outcome is Outcome.UNDECIDED]
             undecided += [None for one in absent if one.outcome is Outcome.UNDECIDED]
         return session_sheet.report(
             self.race.findings,
@@ -365,26 +355,18 @@ class EndedSession:
             )
         return lines
 
-    def to_json(self, exit_code: int, **more: object) -> str:
-        """Findings, how they came to be, and what else there is to tell."""
-        measured, rules = self.race.measured, self.question.rules
-        how = SessionOrigin(
-            str(self.path),
-            tuple(session.head.session for session in self.sessions),
-            self.question.metric,
-            rules.alpha,
-            rules.demand.margin if rules.demand else rules.within,
-            rules.precision,
-            dict(measured.reasons),
-            measured.interrupted,
-            measured.tallies,
-            self.outcome,
-            exit_code,
+    def to_json(self, exit_code: int, **more: Any) -> str:
+        """The comparisons, how they came to be, and what else there is to tell."""
+        sessions = tuple(session.head.session for session in self.sessions)
+        how = self.race.origin(
+            file=str(self.path), sessions=sessions, outcome=self.outcome, exit_code=exit_code
         )
-        extra = [result for result in (self.calibration, self.plan) if result is not None]
-        rows = self.judged.decision.rows if self.judged else ()
-        results = answers(self.race.findings, self.compared[0], rows)
-        return to_json("run", [*results, *extra], session=how, **more)
+        beyond = {"calibration": self.calibration, "plan": self.plan}
+        more |= {"session": how, **{name: of for name, of in beyond.items() if of is not None}}
+        if self.judged is not None:
+            return self.judged.to_json("run", **more)
+        results, rankings = compared(self.suite, self.question, DETAILS)
+        return comparisons_to_json("run", results, rankings=rankings, **more)
 
     def to_hyperfine(self) -> str:
         """The runs as hyperfine writes them."""

@@ -34,7 +34,7 @@ from speedproof.protocols.questions import QUESTIONS, headline_of
 from speedproof.protocols.results import SuiteRanking
 from speedproof.protocols.suite import SuiteComparison as SuiteComparison
 from speedproof.protocols.suite import compare_suite as compare_pairs
-from speedproof.reporting.model import Report, Reported, to_json
+from speedproof.reporting.model import Report, Reported, comparisons_to_json
 from speedproof.reporting.sheet import reports
 from speedproof.reporting.shown import Shown
 
@@ -232,7 +232,7 @@ class SuiteResult(Shown, Struct, frozen=True):
 
     def to_json(self, **more: Any) -> str:
         """The JSON of ``speedproof compare --json``; ``more`` is added beside the results."""
-        return to_json("compare", [r.as_record() for r in self.results], rankings=dict(self.rankings), **more)
+        return comparisons_to_json("compare", self.results, rankings=self.rankings, **more)
 
     def reports(
         self, *, everything: bool = False, details: bool = False, explain: bool = False

@@ -220,7 +220,7 @@ def _compare(asked: CompareCorpusOptions, console: Console) -> int:
         output,
         console,
         lambda **shown: beside(answers.reports(**shown), **shown),
-        lambda: to_json("corpus compare", [answers.conclusion], **more),
+        lambda: answers.to_json(**more),
         written,
     )
     return _whole(answers.conclusion)

@@ -209,9 +209,10 @@ def _of_files(asked: GateOptions, console: Console) -> int:
     count, before = _looks(asked.look, asked.open)
     if before is not None and before.outcome != "undecided":
         decided = before.decision
+        reference, candidate = decided.versions
         console.remark(
-            f"look {decided.rules.look} of {count} decided: this is its answer about {decided.candidate} "
-            f"against {decided.reference}, and the files given now were not read; to ask anew, begin with "
+            f"look {decided.rules.look} of {count} decided: this is its answer about {candidate} "
+            f"against {reference}, and the files given now were not read; to ask anew, begin with "
             f"--look 1/{count}"
         )
         result = before
@@ -222,7 +223,7 @@ def _of_files(asked: GateOptions, console: Console) -> int:
     explained = _explained(asked, result.decision.rules.alpha) if asked.why and result is not before else {}
     undecided = None if result.decision.rules.look < count else settings.undecided
     reports = result.reports(everything=asked.output.all, undecided_fails=undecided == "fail")
-    more: dict[str, object] = {}
+    more: dict[str, Any] = {}
     if explained:
         from speedproof.reporting.why import beside
 
@@ -274,7 +275,7 @@ def _decided(
             done=ticker.advance,
             **handed(sp.gate, settings) | ({"protocol": None} if settings.quantile else {}),
         )
-    counted = any(row.comparison.floor is not None for row in result.decision.rows)
+    counted = any(c.floor is not None for of in result.decision.results for c in of.comparisons)
     report_no_floor(asked.store, suite.keys, console, counted=counted)
     for entry in settings.benchmark:
         if not any(entry.matches(key.benchmark) for key in suite.keys):

@@ -9,11 +9,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import accumulate
+from itertools import accumulate, chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from msgspec import Struct, convert
+from msgspec.structs import replace
 
 from speedproof.corpus.answers import Answers
 from speedproof.corpus.compare import PVALUES, SPEEDS, Asked, Seen, answer_columns, pairs_of
@@ -26,18 +27,16 @@ from speedproof.protocols.aggregates import (
     LOCATIONS,
     Accelerated,
     GeometricMeans,
-    Location,
-    OverallGain,
     accelerated_by,
     banded,
     overall_gain,
 )
 from speedproof.protocols.caveats import MachineSpeeds, at_two_speeds, common_speeds
-from speedproof.protocols.multiplicity import ADJUSTMENTS, CLAIMS, Control, kept_claims
-from speedproof.protocols.pair import PreparedPairs
+from speedproof.protocols.multiplicity import ADJUSTMENTS, CLAIMS, Controlled, kept_claims, promise_of
+from speedproof.protocols.pair import PreparedPairs, Rules
 from speedproof.protocols.questions import QUESTIONS, headline_of
 from speedproof.protocols.questions import answers as ask
-from speedproof.protocols.results import CHANGED, Comparison, RSpeedup, Verdict, Winner
+from speedproof.protocols.results import CHANGED, Comparison, Hpt, Verdict
 from speedproof.protocols.suite import SuiteComparison, compare_suite, hpt_of
 
 if TYPE_CHECKING:
@@ -50,40 +49,20 @@ _KINDS = {kind.value: kind for kind in Assumption}
 _SHOWN = 50  # changes of either direction that are kept, or more where the other has fewer
 
 
-class Joint(Struct, frozen=True):
-    """The verdicts of one protocol that hold together at one risk."""
+class Whole(SuiteComparison, frozen=True, kw_only=True):
+    """One pair of versions in a corpus: its largest changes, names of what one lacks, and the numbers of all."""
 
-    protocol: str
-    method: Control
-    family: int
-    counts: dict[Verdict, int]
-
-
-class OverBenchmarks(Struct, frozen=True):
-    """Hierarchical Performance Testing over all benchmarks, which are not named."""
-
-    benchmarks: int  # how many there are
-    # One-sided, for either side being better over all of them
-    pvalue_candidate: float
-    pvalue_reference: float
-    method: str  # the null distributions
-    winner: Winner  # the side with the smaller p-value
-    confidence: float  # 1 - p-value of the winner
-    speedups: tuple[RSpeedup, ...]  # of the winner
-
-
-class Whole(Struct, frozen=True):
-    """All parts together, on one pair of versions."""
-
-    seen: Seen
-    geometric_means: GeometricMeans | None
-    overall: tuple[tuple[Location, OverallGain], ...]
-    caveats: tuple[Note, ...]
+    accelerated: tuple[tuple[str, Accelerated], ...] = ()
+    geometric_means: GeometricMeans | None = None
+    controlled: tuple[Controlled, ...] = ()
 
 
 class Conclusion(Struct, frozen=True):
-    """What all comparisons of a corpus say together."""
+    """What all comparisons of a corpus say together, beside what they say of each pair of versions."""
 
+    results: tuple[SuiteComparison, ...]  # the first twenty pairs, and those with the largest changes
+    # Of each of these how many benchmarks only the reference has, only the candidate, and cannot be compared
+    lacking: tuple[tuple[int, int, int], ...]
     # Where they are; the answers are a row a comparison and protocol
     corpus: str
     answers: str
@@ -99,26 +78,31 @@ class Conclusion(Struct, frozen=True):
     counts: dict[str, dict[Verdict, int]]  # by protocol
     proven: dict[str, dict[Verdict, int]]  # the same as far as verdicts are proven; undecided otherwise
     # After control of multiplicity over all comparisons, by Holm and by Benjamini and Hochberg
-    joint: tuple[Joint, ...]
+    controlled: tuple[Controlled, ...]
     accelerated: tuple[tuple[str, Accelerated], ...]  # the proportion of accelerated benchmarks, by protocol
     single_runs: bool  # whether no version was run more than once
     bands: dict[Verdict, tuple[int, ...]]  # proven by over 5 %, by 2 to 5 %, by less
-    # The largest proven changes, at most a hundred, slower ones first, or of single runs the largest ratios;
-    # their sides are called by their versions
-    clearest: tuple[Comparison, ...]
-    beside: tuple[Comparison, ...]  # what the other protocols say of these
-    wholes: tuple[tuple[str, str, Whole], ...]  # of each pair of versions its sums; the first twenty
+    # The largest proven changes, at most a hundred, slower ones first, or of single runs the largest ratios:
+    # benchmark, reference and candidate
+    largest: tuple[tuple[str, str, str], ...]
     undermined: int  # comparisons with a verdict whose true risk may be larger
     undermining: tuple[tuple[Assumption, int], ...]  # why
     # How many comparisons were held against how much sessions of the same code differ: by so much at least
     # and at most, as a share
     sessions: tuple[int, float, float] | None
-    # Of which pairs of versions most benchmarks share two speeds: nothing of these is proven
-    machines: tuple[tuple[str, str, MachineSpeeds], ...]
-    hpt: OverBenchmarks | None  # when everything was asked of two versions
+    machines: int  # of how many pairs of versions most benchmarks share two speeds: nothing of them is proven
     # Parts of the corpus, and why some have no answer
     parts: int
     failures: tuple[str, ...]
+
+    @property
+    def shown(self) -> dict[tuple[str, str, str], list[Comparison]]:
+        """All answers about the largest changes, that to the headline's question first."""
+        shown: dict[tuple[str, str, str], list[Comparison]] = {key: [] for key in self.largest}
+        for result in self.results:
+            for c in result.comparisons:
+                shown[c.benchmark, result.reference, result.candidate].append(c)
+        return shown
 
 
 def conclude(answers: Answers, asked: Asked) -> Conclusion:
@@ -163,12 +147,6 @@ def conclude(answers: Answers, asked: Asked) -> Conclusion:
                 *(headline, verdict.value, limit),
             )
         ]
-        joint = [
-            joint
-            for protocol in tested
-            if total > 1
-            for joint in _jointly(connection, protocol, alpha, margin)
-        ]
         bands = {}
         for verdict in CHANGED[::-1]:
             of = connection.execute(f"SELECT bound {chosen} AND verdict = ?", [headline, verdict.value])
@@ -177,10 +155,24 @@ def conclude(answers: Answers, asked: Asked) -> Conclusion:
             f"SELECT unnest(list_distinct(failed)) AS kind, count(*) {chosen} AND verdict <> ? GROUP BY kind",
             *(headline, Verdict.UNDECIDED.value),
         )
-    undermining = [(_KINDS[name], count) for name, count in failed if _KINDS[name] in UNDERMINING]
-    of_protocol = _compared(answers.corpus, keys, asked, machines)
+        undermining = [(_KINDS[name], count) for name, count in failed if _KINDS[name] in UNDERMINING]
+        of_protocol = _compared(answers.corpus, keys, asked, machines)
+        marked = {p: of[Verdict.UNDECIDED] - counts[p][Verdict.UNDECIDED] for p, of in proven.items()}
+        jointly = (_jointly(connection, p, asked.rules, total, marked[p]) for p in tested if total > 1)
+        over_all: dict[str, Any] = {
+            "controlled": tuple(chain.from_iterable(jointly)),
+            "accelerated": accelerated_by([(p, proven[p][Verdict.FASTER]) for p in tested], total, alpha),
+        }
+    hpt = _hpt(answers, asked) if versions == 1 and total <= MOST_FOR_HPT else None
+    of_one = {**over_all, "hpt": hpt} if versions == 1 else {}
+    shown = [of_protocol[headline, *key] for key in keys]
+    shown += [c for (protocol, *_), c in of_protocol.items() if protocol != headline]
+    made = list(_results(answers, asked, shown, machines, of_one))
     return Conclusion(
+        tuple(result for result, _ in made),
+        tuple(lacking for _, lacking in made),
         **answers.about,
+        **over_all,
         metric=asked.metric,
         alpha=alpha,
         margin=margin,
@@ -190,18 +182,13 @@ def conclude(answers: Answers, asked: Asked) -> Conclusion:
         versions=versions,
         counts=counts,
         proven=proven,
-        joint=tuple(joint),
-        accelerated=accelerated_by([(p, proven[p][Verdict.FASTER]) for p in tested], total, alpha),
         single_runs=single,
         bands=bands,
-        clearest=tuple(of_protocol[headline, *key] for key in keys),
-        beside=tuple(c for (protocol, *_), c in of_protocol.items() if protocol != headline),
-        wholes=_wholes(answers, alpha),
-        undermined=proven[headline][Verdict.UNDECIDED] - counts[headline][Verdict.UNDECIDED],
+        largest=tuple((name, *pair) for name, pair in keys),
+        undermined=marked[headline],
         undermining=tuple(sorted(undermining, key=lambda item: (-item[1], item[0].value))),
         sessions=tuple(sessions) if sessions[0] else None,
-        machines=tuple((*pair, machine) for pair, machine in machines.items()),
-        hpt=_hpt(answers, asked) if versions == 1 and total <= MOST_FOR_HPT else None,
+        machines=len(machines),
     )
 
 
@@ -232,9 +219,10 @@ def _machines(rows: _Query, headline: str, alpha: float) -> Iterator[tuple[str, 
 
 
 def _jointly(
-    connection: duckdb.DuckDBPyConnection, protocol: str, alpha: float, margin: float | None
-) -> Iterator[Joint]:
+    connection: duckdb.DuckDBPyConnection, protocol: str, rules: Rules, total: int, marked: int
+) -> Iterator[Controlled]:
     """What is left of the claims that are proven alone; no other can be after a correction."""
+    alpha, margin = rules.alpha, rules.margin
     claims = CLAIMS if margin is not None else CHANGED
     columns = PVALUES[: len(claims)]
     known = " + ".join(f"count(*) FILTER (NOT isnan({p}))" for p in columns)
@@ -248,8 +236,10 @@ def _jointly(
     places, *pvalues = chosen.fetchnumpy().values()
     for method in ADJUSTMENTS:
         _, kept = kept_claims(np.array(pvalues), places, alpha, method, family)
-        counts = np.bincount(places[kept], minlength=len(claims)).tolist()
-        yield Joint(protocol, method, family, dict(zip(claims, counts, strict=True)))
+        counts = dict.fromkeys(Verdict, 0)
+        counts |= dict(zip(claims, np.bincount(places[kept], minlength=len(claims)).tolist(), strict=True))
+        counts[Verdict.UNDECIDED] = total - sum(counts.values())
+        yield Controlled(protocol, method, alpha, margin, family, counts, promise_of(method, alpha, marked))
 
 
 def _compared(
@@ -271,8 +261,11 @@ def _compared(
     return dict(sorted(compared.items(), key=lambda item: (*item[0][1:], item[0][0])))
 
 
-def _hpt(answers: Answers, asked: Asked) -> OverBenchmarks | None:
-    """The same test as of files, of all samples again; None where it was not asked for, or some have no score."""
+def _hpt(answers: Answers, asked: Asked) -> Hpt | None:
+    """The same test as of files, of all samples again, without its benchmarks.
+
+    None where it was not asked for, or some have no score.
+    """
     if answers.failures or not set(DETAILS) <= set(asked.protocols):
         return None
     place, manifest = opened(answers.corpus)
@@ -280,30 +273,44 @@ def _hpt(answers: Answers, asked: Asked) -> OverBenchmarks | None:
         pairs_of(place.lasting, files, asked, tuple(manifest.versions))[1].values()
         for files in parts_of(manifest.files)
     )
-    if (hpt := hpt_of((one.pairs for paired in read for one in paired), asked.rules.alpha)) is None:
-        return None
-    same = ("pvalue_candidate", "pvalue_reference", "method", "winner", "confidence", "speedups")
-    return OverBenchmarks(len(hpt.benchmarks), **{name: getattr(hpt, name) for name in same})
+    hpt = hpt_of((one.pairs for paired in read for one in paired), asked.rules.alpha)
+    return hpt and replace(hpt, benchmarks=())
 
 
-def _wholes(answers: Answers, alpha: float) -> tuple[tuple[str, str, Whole], ...]:
-    """By pair of versions the parts merged in their order; of many pairs the first ones."""
-    parts: dict[tuple[str, str], Seen] = {}
+def _results(
+    answers: Answers,
+    asked: Asked,
+    shown: Iterable[Comparison],
+    machines: Mapping[tuple[str, str], MachineSpeeds],
+    numbers: Mapping[str, Any],
+) -> Iterator[tuple[Whole, tuple[int, int, int]]]:
+    """By pair of versions the parts merged in their order; of many pairs the first ones, and those shown."""
+    by_pair: dict[tuple[str, str], dict[str, list[Comparison]]] = {}
+    for c in shown:
+        of_pair = by_pair.setdefault((c.reference.label, c.candidate.label), {})
+        of_pair.setdefault(c.benchmark, []).append(c)
+    pairs: dict[tuple[str, str], Seen] = {}
     for note in answers.notes():
-        for versions, seen in convert(note, list[tuple[tuple[str, str], Seen]]):
-            if versions in parts or len(parts) < _PAIRS:
-                parts.setdefault(versions, Seen()).add(seen)
-    return tuple((*versions, _whole_of(seen, alpha)) for versions, seen in parts.items())
-
-
-def _whole_of(seen: Seen, alpha: float) -> Whole:
-    gains = tuple(
-        (location, overall_gain([before], [after], [1.0]))
-        for location, (before, after) in zip(LOCATIONS, seen.totals, strict=True)
-        if seen.pairs and not seen.rates
-    )
-    means = seen.ratios.means(alpha) if seen.ratios.count > 1 else None
-    return Whole(seen, means, gains, tuple(_caveats(seen)))
+        for versions, part in convert(note, list[tuple[tuple[str, str], Seen]]):
+            if versions in pairs or versions in by_pair or len(pairs) < _PAIRS:
+                pairs.setdefault(versions, Seen()).add(part)
+    alpha, margin, nested = asked.rules.alpha, asked.rules.margin, asked.rules.nested
+    for versions, seen in sorted(pairs.items(), key=lambda item: not item[1].pairs):
+        gains = (
+            (location, overall_gain([before], [after], [1.0]))
+            for location, (before, after) in zip(LOCATIONS, seen.totals, strict=True)
+        )
+        whole = Whole(
+            *(*versions, asked.metric, alpha, margin, nested),
+            tuple(chain.from_iterable(by_pair.get(versions, {}).values())),
+            *(*seen.alone, tuple(seen.problems)),
+            overall=tuple(gains) if seen.pairs and not seen.rates else (),
+            geometric_means=seen.ratios.means(alpha) if seen.ratios.count > 1 else None,
+            caveats=tuple(_caveats(seen)),
+            machine=machines.get(versions),
+            **numbers,
+        )
+        yield whole, (seen.only_reference, seen.only_candidate, seen.incomparable)
 
 
 def _caveats(seen: Seen) -> Iterable[Note]:

@@ -102,6 +102,15 @@ class Pairing(Struct, frozen=True, eq=False):
         """All pairs of a metric that were read, chosen or not."""
         return [pair for pair in (*self.pairs, *self.not_chosen) if pair.key.metric == metric]
 
+    def lacking(self, metric: str) -> dict[str, Any]:
+        """By kind, the benchmarks that were not compared in a metric; of ``problems`` the reasons."""
+        kinds = {name: getattr(self, name) for name in ("only_reference", "only_candidate", "unmeasured")}
+        names = {kind: tuple(k.benchmark for k in keys if k.metric == metric) for kind, keys in kinds.items()}
+        return {
+            **names,
+            "problems": tuple(reason for key, reason in self.incomparable if key.metric == metric),
+        }
+
     @property
     def problems(self) -> tuple[str, ...]:
         """Why pairs cannot be compared."""

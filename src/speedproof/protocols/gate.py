@@ -36,8 +36,8 @@ asked the same again.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
-from itertools import count
+from collections.abc import Callable, Mapping, Sequence, Set
+from itertools import count, product
 
 import numpy as np
 from msgspec import Struct
@@ -50,14 +50,7 @@ from speedproof.data.suite import Key, Pair, Pairing, Suite
 from speedproof.errors import DataError
 from speedproof.options import HEADLINE, Multiplicity, quantile_of
 from speedproof.protocols.aggregates import LogRatios, MeanLogRatio
-from speedproof.protocols.caveats import (
-    MachineSpeeds,
-    caveats_of,
-    few_runs,
-    few_values,
-    machine_speeds,
-    one_layout,
-)
+from speedproof.protocols.caveats import machine_speeds
 from speedproof.protocols.claims import (
     LENIENT,
     MULTIPLICITIES,
@@ -79,6 +72,7 @@ from speedproof.protocols.pair import PreparedPairs, Rules, Sides
 from speedproof.protocols.questions import QUESTIONS, answers
 from speedproof.protocols.results import SEQUENTIAL, Comparison, Needed, Verdict
 from speedproof.protocols.sequential import WORSE_ON_AVERAGE, forecast, mean_of_blocks
+from speedproof.protocols.suite import SuiteComparison, all_caveats
 from speedproof.protocols.typical import DRIFT, ZEROS
 from speedproof.protocols.units import blocks_of
 from speedproof.stats.estimate import Estimate
@@ -117,11 +111,12 @@ DEFAULT = GateRules()
 
 
 class GateRow(Struct, frozen=True):
-    """One benchmark at the gate."""
+    """What a policy says of one benchmark."""
 
-    # By the gate's protocol, at the gate's risk, uncorrected; by the mean where that alone contradicts the policy.
-    # ``needed`` is for what the policy asks: more runs, or why more of the same kind would not simply decide
-    comparison: Comparison
+    # Which comparison is judged
+    benchmark: str
+    metric: str
+    candidate: str
     demand: Demand  # policy and margin
     # Pass: the requirement is proven by itself. Fail: the contradiction is proven after correction
     outcome: Outcome
@@ -131,6 +126,9 @@ class GateRow(Struct, frozen=True):
     # The ratio of means at the gate's risk, where it is proven to go the other way than the typical run, or
     # withholds a pass
     average: Estimate | None = None
+    mean: Comparison | None = (
+        None  # by the mean, where that alone contradicts the policy: it is judged instead
+    )
 
 
 class Absent(Struct, frozen=True):
@@ -145,32 +143,37 @@ class Absent(Struct, frozen=True):
 
 
 class GateDecision(Struct, frozen=True):
-    """The whole gate."""
+    """The whole gate.
 
-    # The versions
-    reference: str
-    candidate: str
+    The comparisons of its ``results``, one of each candidate and metric, are at the gate's risk, uncorrected, and
+    within the margin of the policy. What they need is for what the policy asks: more runs, or why more of the same
+    kind would not simply decide.
+    """
+
+    results: tuple[SuiteComparison, ...]
+    versions: tuple[str, ...]  # the reference, and who is judged
     rules: GateRules  # risk, correction, protocol
     outcome: Outcome  # fail when a benchmark is absent or contradicted; pass when every requirement is proven
     rows: tuple[GateRow, ...]  # in the order of the reference
     absent: tuple[Absent, ...]  # what the candidate lacks
-    added: tuple[str, ...] = ()  # benchmarks that only the candidate has; they have no bearing
     ignored: tuple[str, ...] = ()  # benchmarks left out by the user's wish
-    caveats: tuple[Note, ...] = ()  # what the data cannot know, as in a comparison
-    # Two speeds of processes that most benchmarks of both versions share, in the first metric that shows them
-    machine: MachineSpeeds | None = None
-    controls: tuple[Comparison, ...] = ()  # what cannot differ, and is not judged
+
+    @property
+    def judged(self) -> list[tuple[GateRow, Comparison]]:
+        """Each row with the comparison that it judges."""
+        compared = (c for result in self.results for c in result.comparisons)
+        of = {(c.benchmark, c.metric, c.candidate.label): c for c in compared}
+        return [(row, row.mean or of[row.benchmark, row.metric, row.candidate]) for row in self.rows]
 
     @property
     def open(self) -> tuple[str, ...]:
         """The benchmarks that are undecided: what a later look measures."""
-        undecided = (row.comparison.benchmark for row in self.rows if row.outcome is Outcome.UNDECIDED)
-        return tuple(dict.fromkeys(undecided))
+        return tuple(dict.fromkeys(row.benchmark for row in self.rows if row.outcome is Outcome.UNDECIDED))
 
     @property
     def demands(self) -> dict[str, Demand]:
         """The demand on each benchmark."""
-        return {row.comparison.benchmark: row.demand for row in self.rows}
+        return {row.benchmark: row.demand for row in self.rows}
 
 
 def gate(
@@ -198,9 +201,9 @@ def gate(
         name: [pair for pair in pairing.pairs if pair.key in demands] for name, pairing in pairings.items()
     }
     pairs = [pair for some in pairs_of.values() for pair in some]
-    metrics = dict.fromkeys(pair.key.metric for pair in pairs)
+    metrics = dict.fromkeys([*suite.metrics, *(key.metric for key in demands)])
     machines = {
-        (name, metric): machine_speeds(pairing.read_of(metric))
+        (name, metric): machine_speeds(pairing.read_of(metric), rules.each)
         for name, pairing in pairings.items()
         for metric in metrics
     }
@@ -224,39 +227,38 @@ def gate(
     each = Rules(rules.each, floor=floor)
     others = [version for version in suite.versions if version != reference]
     controls = {m: Controls.of(suite, m, reference, others, rules.protocol, each) for m in metrics}
-    rows = tuple(_held(row, controls[row.comparison.metric]) for row in _rows(cases, rules, unprovable))
-    caveats = [
-        of for name in candidates for of in _caveats_of((reference, name), pairs_of[name], rows, floor)
-    ]
-    caveats += (note for of in controls.values() for name in candidates for note in of.notes(name))
+    judged = [_held(*one, controls[one[0].metric]) for one in _rows(cases, rules, unprovable)]
+    rows = tuple(row for row, _ in judged)
+    places: dict[tuple[str, str], list[int]] = {}
+    for i, row in enumerate(rows):
+        places.setdefault((row.candidate, row.metric), []).append(i)
+    margins = {demand.margin for demand in demands.values()}
+    margin = margins.pop() if len(margins) == 1 else None
+
+    def result_of(name: str, metric: str) -> SuiteComparison:
+        at, of = places.get((name, metric), []), controls[metric]
+        heads, here = [judged[i][1] for i in at], {rows[i].benchmark for i in at}
+        others = [c for c in of.comparisons if c.candidate.label == name and c.benchmark not in here]
+        notes = (*all_caveats([pairs[i] for i in at], heads, (reference, name), each), *of.notes(name))
+        return SuiteComparison(
+            *(reference, name, metric, rules.each, margin, each.nested),
+            (*heads, *others),
+            controls=tuple(c.benchmark for c in others),
+            caveats=without_layout(notes, asked),
+            machine=machines.get((name, metric)),
+            **(pairings.get(name) or suite.pair(reference, name)).lacking(metric),
+        )
+
+    apart = [c.candidate.label for of in controls.values() for c in of.comparisons]
     return GateDecision(
-        reference=reference,
-        candidate=enumerate_names(candidates, 3),
-        rules=rules,
-        outcome=overall([*(row.outcome for row in rows), *(one.outcome for one in absent)]),
-        rows=rows,
-        absent=absent,
-        added=tuple(
-            dict.fromkeys(key.benchmark for pairing in pairings.values() for key in pairing.only_candidate)
-        ),
-        ignored=tuple(dict.fromkeys(key.benchmark for key in ignored)),
-        caveats=without_layout(tuple(dict.fromkeys(caveats)), asked),
-        machine=next(filter(None, machines.values()), None),
-        controls=tuple(c for of in controls.values() for c in of.comparisons),
+        tuple(result_of(*of) for of in product(dict.fromkeys([*candidates, *apart]), metrics)),
+        versions,
+        rules,
+        overall([*(row.outcome for row in rows), *(one.outcome for one in absent)]),
+        rows,
+        absent,
+        tuple(dict.fromkeys(key.benchmark for key in ignored)),
     )
-
-
-def _caveats_of(
-    versions: tuple[str, str], pairs: Sequence[Pair], rows: Sequence[GateRow], floor: NoiseFloor | None
-) -> Iterator[Note]:
-    """What the data of a candidate cannot know."""
-    of_two = [row for row in rows if row.comparison.candidate.label == versions[1]]
-    for metric in dict.fromkeys(pair.key.metric for pair in pairs):
-        yield from caveats_of([pair for pair in pairs if pair.key.metric == metric], versions, floor)
-    yield from few_values(pairs)
-    decided = [row.comparison for row in of_two if row.outcome is not Outcome.UNDECIDED]
-    yield from few_runs(decided, versions, len(of_two))
-    yield from one_layout(pairs, [row.comparison for row in of_two], versions)
 
 
 def _absences(
@@ -288,15 +290,18 @@ def _absences(
     return absent | dict.fromkeys(pairing.unmeasured, ("not measured", Outcome.UNDECIDED))
 
 
-def _held(row: GateRow, controls: Controls) -> GateRow:
-    """A row without what is no farther from its limit than what cannot differ moved."""
+def _held(row: GateRow, c: Comparison, controls: Controls) -> tuple[GateRow, Comparison]:
+    """A row and its comparison without what is no farther from its limit than what cannot differ moved."""
     decided = row.outcome is not Outcome.UNDECIDED
-    c, lost = controls.hold(row.comparison, row.demand.edges if decided else ())
-    row = row if c is row.comparison else replace(row, comparison=c)
+    judged, lost = controls.hold(row.mean or c, row.demand.edges if decided else ())
+    if row.mean is None:
+        c = judged
+    else:
+        row, c = replace(row, mean=judged), controls.hold(c)[0]
     if not lost:
-        return row
+        return row, c
     required, contradicted = (replace(claim, proven=False) for claim in (row.required, row.contradicted))
-    return replace(row, outcome=Outcome.UNDECIDED, required=required, contradicted=contradicted)
+    return replace(row, outcome=Outcome.UNDECIDED, required=required, contradicted=contradicted), c
 
 
 class _Case(Struct, eq=False):
@@ -401,8 +406,10 @@ def _faults(comparison: Comparison) -> str:
     return ", ".join(f"{kind.violated} ({kind.remedy})" for kind in kinds)
 
 
-def _rows(cases: list[_Case], rules: GateRules, unprovable: Sequence[str]) -> tuple[GateRow, ...]:
-    """Correct over the benchmarks, then decide each of them."""
+def _rows(
+    cases: list[_Case], rules: GateRules, unprovable: Sequence[str]
+) -> list[tuple[GateRow, Comparison]]:
+    """Correct over the benchmarks, then decide each of them; with the comparison by the gate's protocol."""
     alpha = rules.each
     proven = [case.against(alpha, proven=True) if case.by_mean <= alpha else 1.0 for case in cases]
     against = [case.p(case.demand.terms.denies) for case in cases]
@@ -447,12 +454,12 @@ def _rows(cases: list[_Case], rules: GateRules, unprovable: Sequence[str]) -> tu
     runs, rows = dict(zip(open_, _needed([cases[i] for i in open_], family, rules), strict=True)), []
     for i, (nothing, withheld, required, contradicted, outcome, needed) in enumerate(judged):
         case, average = cases[i], cases[i].other_way
-        comparison, more = case.comparison, runs.get(i, needed)
+        comparison, more, mean = case.comparison, runs.get(i, needed), None
         changes: dict[str, object] = {} if more is comparison.needed else {"needed": more}
         if case.in_mean is not None and case.average is not None:
             if contradicted.proven and fails_by_mean[i]:
-                comparison, average = case.in_mean, None
-                changes = {"speedup": case.average.estimate_of_means(alpha)}
+                mean = replace(case.in_mean, speedup=case.average.estimate_of_means(alpha))
+                changes, average = {}, None
             elif withheld:
                 average = case.in_mean.speedup
             if average is not None:
@@ -461,8 +468,10 @@ def _rows(cases: list[_Case], rules: GateRules, unprovable: Sequence[str]) -> tu
             changes["verdict"] = Verdict.UNDECIDED
         if changes:
             comparison = replace(comparison, **changes)
-        rows.append(GateRow(comparison, case.demand, outcome, required, contradicted, average))
-    return tuple(rows)
+        which = comparison.benchmark, comparison.metric, comparison.candidate.label
+        row = GateRow(*which, case.demand, outcome, required, contradicted, average, mean)
+        rows.append((row, comparison))
+    return rows
 
 
 def _too_few(case: _Case, contradicted: Claim, family: int, rules: GateRules) -> str:
@@ -561,43 +570,51 @@ def together(before: GateDecision, now: GateDecision) -> GateDecision:
     for row in before.rows:
         if (again := fresh.get(_key(row))) is not None and again.demand != row.demand:
             raise DataError(
-                f"{row.comparison.benchmark}: policy and margin are chosen once, for all looks: "
+                f"{row.benchmark}: policy and margin are chosen once, for all looks: "
                 f"{row.demand.policy.value}, {row.demand.margin:g}"
             )
-    rows = []
+    rows, kept = [], set[tuple[str, str]]()
     for row in before.rows:
         again = fresh.pop(_key(row), row)
         # A pass is proven, whatever more runs leave open.
-        kept = (row.outcome, again.outcome) == (Outcome.PASS, Outcome.UNDECIDED)
-        rows.append(row if kept else again)
+        if again is row or (row.outcome, again.outcome) == (Outcome.PASS, Outcome.UNDECIDED):
+            kept.add(_key(row))
+        rows.append(row if _key(row) in kept else again)
     rows += fresh.values()
-    caveats = _caveats(
-        [(before.caveats, [row for row in rows if row in before.rows]), (now.caveats, now.rows)],
-        {row.comparison.benchmark for row in rows},
-    )
+    earlier = {of.metric: of for of in reversed(before.results)}  # controls come last
+    results = [_joined(earlier.pop(of.metric, of), of, kept) for of in now.results]
     return replace(
         now,
+        results=(*results, *earlier.values()),
         outcome=overall((row.outcome for row in rows), incomplete=bool(now.absent)),
         rows=tuple(rows),
-        added=before.added,
         ignored=before.ignored,
-        caveats=caveats,
+    )
+
+
+def _key(of: GateRow | Comparison) -> tuple[str, str]:
+    return of.benchmark, of.metric
+
+
+def _joined(before: SuiteComparison, now: SuiteComparison, kept: Set[tuple[str, str]]) -> SuiteComparison:
+    """The comparisons of two looks, of what both have those that count, with the caveats of either."""
+    before = replace(before, comparisons=tuple(c for c in before.comparisons if _key(c) in kept))
+    comparisons = (*before.comparisons, *(c for c in now.comparisons if _key(c) not in kept))
+    return replace(
+        now,
+        comparisons=comparisons,
+        only_candidate=before.only_candidate,
+        caveats=_caveats((before, now), {c.benchmark for c in comparisons}),
         machine=before.machine or now.machine,
     )
 
 
-def _key(row: GateRow) -> tuple[str, str]:
-    return row.comparison.benchmark, row.comparison.metric
-
-
-def _caveats(
-    looks: Sequence[tuple[Sequence[Note], Sequence[GateRow]]], everything: Set[str]
-) -> tuple[Note, ...]:
+def _caveats(looks: Sequence[SuiteComparison], everything: set[str]) -> tuple[Note, ...]:
     """Each caveat with its benchmarks, at whichever look they were measured."""
     notes: dict[tuple[object, ...], tuple[Note, set[str]]] = {}
-    for caveats, rows in looks:
-        names = {row.comparison.benchmark for row in rows}
-        for c in caveats:
+    for look in looks:
+        names = everything.intersection(look.benchmarks)
+        for c in look.caveats:
             notes.setdefault(c.alike, (c, set()))[1].update(names.intersection(c.benchmarks or names))
     return tuple(
         replace(note, benchmarks=() if names == everything else tuple(sorted(names)))

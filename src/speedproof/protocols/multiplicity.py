@@ -61,8 +61,9 @@ class Controlled(Struct, frozen=True):
     alpha: float  # the risk of the family
     margin: float | None  # speedups within 1 / (1 + margin) and 1 + margin count as equivalent
     family: int  # claims that could have been made
-    verdicts: tuple[ControlledVerdict, ...]  # one a benchmark, in order
+    counts: dict[Verdict, int]  # the number of benchmarks with each verdict
     promise: str  # what the risk means
+    verdicts: tuple[ControlledVerdict, ...] = ()  # one a benchmark, in order; of a corpus none
 
     def __str__(self) -> str:
         return "\n".join([self._summary, *map(str, self.verdicts)])
@@ -72,13 +73,9 @@ class Controlled(Struct, frozen=True):
 
     @property
     def _summary(self) -> str:
-        counts = ", ".join(f"{self.count(v)} {v.value}" for v in Verdict if self.count(v))
+        counts = ", ".join(f"{n} {v.value}" for v, n in self.counts.items() if n)
         how = METHODS[self.method]
         return f"{counts or 'no benchmarks'} at a joint risk of {100 * self.alpha:g} % ({how})"
-
-    def count(self, verdict: Verdict) -> int:
-        """The number of benchmarks with a verdict."""
-        return sum(row.verdict is verdict for row in self.verdicts)
 
 
 def control_verdicts(
@@ -104,17 +101,17 @@ def control_verdicts(
         [c.at_margin.equivalent if c.at_margin else math.nan for c in comparisons],
     ]
     plain = np.array(claims if margin is not None else claims[:2], dtype=np.float64)
-    promise = _PROMISE[method].format(risk=100 * alpha)
-    if marked := sum(c.verdict is not Verdict.UNDECIDED and not c.proven for c in comparisons):
-        promise += f"; {marked} more are shown, not proven"
+    marked = sum(c.verdict is not Verdict.UNDECIDED and not c.proven for c in comparisons)
+    verdicts = _decided(comparisons, plain, alpha, method)
     return Controlled(
         protocol=next(iter(protocols), ""),
         method=method,
         alpha=alpha,
         margin=margin,
         family=int(np.count_nonzero(~np.isnan(plain))),
-        verdicts=_decided(comparisons, plain, alpha, method),
-        promise=promise,
+        counts={v: sum(row.verdict is v for row in verdicts) for v in Verdict},
+        promise=promise_of(method, alpha, marked),
+        verdicts=verdicts,
     )
 
 
@@ -128,6 +125,12 @@ def kept_claims(
     adjusted = ADJUSTMENTS[method](plain.ravel(), family).reshape(plain.shape)
     of_claim = np.take_along_axis(adjusted, np.maximum(places, 0)[None], axis=0)[0]
     return adjusted, (places >= 0) & (of_claim <= alpha)
+
+
+def promise_of(method: Control, alpha: float, marked: int) -> str:
+    """What the risk means, and how many verdicts are shown without a proof."""
+    promise = _PROMISE[method].format(risk=100 * alpha)
+    return f"{promise}; {marked} more are shown, not proven" if marked else promise
 
 
 def _decided(

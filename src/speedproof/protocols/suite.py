@@ -178,10 +178,7 @@ def compare_suite(
         comparisons=comparisons,
         caveats=(*all_caveats(pairs, heads, versions, rules), *caveats),
         machine=machine,
-        only_reference=tuple(k.benchmark for k in pairing.only_reference if k.metric == metric),
-        only_candidate=tuple(k.benchmark for k in pairing.only_candidate if k.metric == metric),
-        problems=tuple(reason for key, reason in pairing.incomparable if key.metric == metric),
-        unmeasured=tuple(k.benchmark for k in pairing.unmeasured if k.metric == metric),
+        **pairing.lacking(metric),
         overall=_overall(prepared),
         hpt=hpt_of([pairs], rules.alpha) if set(DETAILS) <= set(protocols) else None,
     )

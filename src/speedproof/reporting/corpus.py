@@ -14,7 +14,7 @@ from speedproof.data.names import enumerate_names
 from speedproof.data.units import format_value
 from speedproof.options import DETAILS
 from speedproof.protocols.questions import QUESTIONS
-from speedproof.protocols.results import Comparison, Verdict
+from speedproof.protocols.results import Verdict
 from speedproof.protocols.suite import LEAST_FOR_HPT, SuiteComparison
 from speedproof.reporting import sheet, words
 from speedproof.reporting.details import NO_SCORES, of_all
@@ -26,7 +26,6 @@ from speedproof.reporting.numbers import factor, percent, plural
 from speedproof.reporting.rows import Voice, version_columns
 
 if TYPE_CHECKING:
-    from speedproof.corpus.compare import Seen
     from speedproof.corpus.conclude import Conclusion
     from speedproof.corpus.model import CorpusModels
     from speedproof.corpus.read import CorpusInfo
@@ -102,7 +101,7 @@ def _said(value: Any) -> str:
 def of_few(conclusion: Conclusion, result: SuiteComparison, *, details: bool, pairs: int = 0) -> Report:
     """What ``speedproof corpus compare`` shows of so few comparisons that it is the sheet of files."""
     made = sheet.report(result, details=details)
-    lacking = _lacking(conclusion.wholes[0][2].seen, spoken([result.reference, result.candidate]))
+    lacking = _lacking(conclusion, spoken([result.reference, result.candidate]))
     return replace(
         made,
         title=f"corpus {conclusion.corpus}: {conclusion.metric}",
@@ -147,15 +146,17 @@ def comparisons(
     if not conclusion.comparisons:
         nothing = Text("No benchmark was measured with both versions.", "bad")
         return Report(title, (nothing, *unread))
-    first = next(iter(conclusion.clearest), None)
-    gain_and_loss = words.of_metric(conclusion.metric) if first is None else words.gain_and_loss(first)
+    some = next(iter(conclusion.shown.values()), None)
+    gain_and_loss = words.gain_and_loss(some[0]) if some else words.of_metric(conclusion.metric)
     counts = conclusion.counts[conclusion.headline]
     decided = conclusion.comparisons - counts[Verdict.UNDECIDED]
     all_shown = 0 < decided == conclusion.undermined
     voice = Voice(*gain_and_loss, conclusion.margin, all_shown or bool(conclusion.machines))
-    short = short_names([*versions, *(name for of_pair in conclusion.wholes for name in of_pair[:2])])
-    old, new, whole = conclusion.wholes[0]
-    of_two = (short[old], short[new]) if conclusion.versions == 1 else ()
+    short = short_names(
+        [*versions, *(name for r in conclusion.results for name in (r.reference, r.candidate))]
+    )
+    first = conclusion.results[0]
+    of_two = (short[first.reference], short[first.candidate]) if conclusion.versions == 1 else ()
     one_run = conclusion.single_runs
     table = _clearest(conclusion, voice, of_two, short, drawn or {}, everything=everything)
     notes = []
@@ -164,7 +165,7 @@ def comparisons(
     if undermining:
         many = plural(conclusion.undermined, "benchmark" if of_two else "comparison")
         notes.append(risk_of_many(many, {kind.violated: count for kind, count in undermining.items()}))
-    notes += [*_apart(conclusion, pairs), *(_lacking(whole.seen, of_two) if of_two else ())]
+    notes += [*_apart(conclusion, pairs), *(_lacking(conclusion, of_two) if of_two else ())]
     every_row = _every_row(conclusion.answers)
     if drawn is not None:
         notes.append(Text(every_row, "dim"))
@@ -173,7 +174,7 @@ def comparisons(
     return Report(
         title,
         (*headline[:1], *unread, *headline[1:]),
-        (*((voice.bands(conclusion.bands),) if conclusion.clearest and not one_run else ()), table),
+        (*((voice.bands(conclusion.bands),) if conclusion.largest and not one_run else ()), table),
         tuple(notes),
         hints=(every_row, *(["--all: the largest changes, up to a hundred"] if hides else []), _DETAILS),
         sections=(_details(conclusion, voice, of_two),) if details else (),
@@ -186,29 +187,28 @@ def _answer(conclusion: Conclusion, voice: Voice, of_two: Sequence[str]) -> Iter
     of = " against ".join(of_two[::-1]) or f"{plural(conclusion.versions, 'pair')} of versions"
     asked = voice.asked(conclusion.headline, conclusion.alpha)
     yield voice.answer(conclusion.metric, of, conclusion.counts[conclusion.headline], asked)
-    old, new, whole = conclusion.wholes[0]
+    whole = conclusion.results[0]
     means = whole.geometric_means if of_two else None
     if means is not None and math.isfinite(means.these.value):
-        yield voice.geometric_mean(means.these, means.benchmarks, whole.seen.pairs)
-    for joint in () if voice.shaken else conclusion.joint:
+        yield voice.geometric_mean(means.these, means.benchmarks, conclusion.comparisons)
+    for joint in () if voice.shaken else conclusion.controlled:
         if (joint.protocol, joint.method) == (conclusion.headline, "holm"):
             claims = joint.family if conclusion.margin is not None else 0
             yield voice.jointly(conclusion.alpha, joint.counts, claims)
     if not of_two:
         if conclusion.machines:
-            shaken = f"In {len(conclusion.machines)} of {plural(conclusion.versions, 'pair')} of versions"
+            shaken = f"In {conclusion.machines} of {plural(conclusion.versions, 'pair')} of versions"
             what = f"{shaken} the machine ran at two speeds: nothing of them is proven."
             yield Text(what, "warning")
         return
-    names = dict(zip((old, new), of_two, strict=True))
+    names = dict(zip((whole.reference, whole.candidate), of_two, strict=True))
     yield from caveats(
         [replace(c, versions=tuple(names.get(v, v) for v in c.versions)) for c in whole.caveats]
     )
     if conclusion.sessions is not None:
         count, *reaches = conclusion.sessions
         yield sessions_differ(reaches, count, conclusion.comparisons, 1 - conclusion.alpha)
-    for *_, machine in conclusion.machines:
-        yield from two_speeds(machine, *of_two)
+    yield from two_speeds(whole.machine, *of_two)
 
 
 def _clearest(
@@ -221,21 +221,15 @@ def _clearest(
     everything: bool,
 ) -> Table:
     """The rows of a sheet, between their versions where there are several pairs, and how many others there are."""
-    clearest, counts, kinds = conclusion.clearest, conclusion.counts[conclusion.headline], voice.kinds
-    column, named = benchmark_column([c.benchmark for c in clearest])
+    counts, kinds = conclusion.counts[conclusion.headline], voice.kinds
+    column, named = benchmark_column([name for name, *_ in conclusion.largest])
     first = version_columns(*of_two) or (Column("from"), Column("to"), *right("before", "after"))
     last = (Column(sheet.AS_MEASURED),) if conclusion.single_runs else voice.columns
     rows = []
-    answers: dict[tuple[str, str, str], list[Comparison]] = {}
-    for other in conclusion.beside:
-        sides = (other.reference.label, other.candidate.label)
-        answers.setdefault((*sides, other.benchmark), []).append(other)
-    for c in clearest:
-        sides = (c.reference.label, c.candidate.label)
-        names = (named(c.benchmark), *(() if of_two else (short[name] for name in sides)))
-        against = answers.get((*sides, c.benchmark), ())
+    for (benchmark, old, new), (c, *against) in conclusion.shown.items():
+        names = (named(benchmark), *(() if of_two else (short[old], short[new])))
         made = sheet.as_measured(c, names) if conclusion.single_runs else voice.row(c, names, against)
-        rows.append(replace(made, outcome="", message="", panel=drawn.get((*sides, c.benchmark))))
+        rows.append(replace(made, outcome="", message="", panel=drawn.get((old, new, benchmark))))
     clear = [sheet.AS_MEASURED] if conclusion.single_runs else [kinds[v] for v in words.CHANGED[::-1]]
     of_kind = {sheet.AS_MEASURED: conclusion.comparisons}
     if not conclusion.single_runs:
@@ -245,14 +239,15 @@ def _clearest(
     return folded(Table.of((column, *first, *last), rows, rest=rest), *clear, everything=everything)
 
 
-def _lacking(seen: Seen, versions: Sequence[str]) -> Iterator[Text]:
-    counted = list(zip(seen.alone, (seen.only_reference, seen.only_candidate), strict=True))
-    return sheet.leftovers(sheet.only_in(versions), counted, seen.problems, seen.incomparable)
+def _lacking(conclusion: Conclusion, versions: Sequence[str]) -> Iterator[Text]:
+    whole, (*counts, problems) = conclusion.results[0], conclusion.lacking[0]
+    counted = list(zip((whole.only_reference, whole.only_candidate), counts, strict=True))
+    return sheet.leftovers(sheet.only_in(versions), counted, whole.problems, problems)
 
 
 def _details(conclusion: Conclusion, voice: Voice, of_two: Sequence[str]) -> Report:
     """Every protocol with what holds together, the proportions, the whole of the suite."""
-    joint = {(j.protocol, j.method): j.counts for j in conclusion.joint}
+    joint = {(j.protocol, j.method): j.counts for j in conclusion.controlled}
     accelerated, kinds = dict(conclusion.accelerated), voice.kinds
     rows, some = [], conclusion.proven != conclusion.counts
     for protocol, counts in conclusion.counts.items():
@@ -274,7 +269,7 @@ def _details(conclusion: Conclusion, voice: Voice, of_two: Sequence[str]) -> Rep
     )
     notes: list[Text] = []
     if of_two:
-        whole = conclusion.wholes[0][2]
+        whole = conclusion.results[0]
         notes += of_all(whole.geometric_means, whole.overall, voice)
         notes += _hpt(conclusion, voice, of_two) if {*DETAILS} <= {*conclusion.counts} else ()
     return Report("All protocols", (), (Table.of(columns, rows),), tuple(notes))
@@ -284,9 +279,9 @@ def _hpt(conclusion: Conclusion, voice: Voice, of_two: Sequence[str]) -> Iterato
     """Its answer, or why it has none where everything was asked."""
     from speedproof.corpus.conclude import MOST_FOR_HPT
 
-    if (hpt := conclusion.hpt) is not None:
+    if (hpt := conclusion.results[0].hpt) is not None:
         yield Text(outperforms(hpt, *of_two, shaken=voice.shaken))
-        yield Text(f"  {plural(hpt.benchmarks, 'benchmark')}, {hpt.method}", "dim")
+        yield Text(f"  {plural(conclusion.comparisons, 'benchmark')}, {hpt.method}", "dim")
     elif conclusion.comparisons > MOST_FOR_HPT:
         most = f"there are more than {MOST_FOR_HPT:,} benchmarks; choose some with --where"
         yield Text(f"HPT is left out: {most}.", "warning")

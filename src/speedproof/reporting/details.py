@@ -131,7 +131,7 @@ def _whole(result: SuiteComparison, voice: Voice) -> Iterator[Text]:
 
 def _kept(family: Controlled) -> str:
     """How many claims of a protocol hold together: ``"3 faster on a typical run"``."""
-    kept = [f"{family.count(v)} {v.value}" for v in CLAIMS if family.count(v)]
+    kept = [f"{family.counts[v]} {v.value}" for v in CLAIMS if family.counts[v]]
     _, *left_out = family.promise.split("; ")
     but = f" ({left_out[0]})" if left_out else ""
     return f"{' and '.join(kept) or 'none'} {QUESTIONS[family.protocol].where}{but}"

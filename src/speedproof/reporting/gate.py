@@ -11,12 +11,10 @@ from msgspec.structs import replace
 
 from speedproof.data.notes import Assumption
 from speedproof.data.session_file import control_name
-from speedproof.data.suite import Key, Suite
 from speedproof.protocols.claims import STATEMENTS, Outcome
 from speedproof.protocols.figures import verdict_of
 from speedproof.protocols.gate import Absent, GateDecision, GateRow
 from speedproof.protocols.results import Comparison, Verdict
-from speedproof.protocols.suite import SuiteComparison
 from speedproof.reporting import words
 from speedproof.reporting.model import (
     Cell,
@@ -32,7 +30,7 @@ from speedproof.reporting.model import (
     right,
 )
 from speedproof.reporting.names import benchmark_column, enumerate_names, spoken
-from speedproof.reporting.notes import caveats, held_against, two_speeds
+from speedproof.reporting.notes import held_against, unseen
 from speedproof.reporting.numbers import factor, p_is, percent, plural, share
 from speedproof.reporting.rows import times, version_columns
 
@@ -49,12 +47,12 @@ _NAMED, _ROOM, _SHOWN, _CONTROLS = 3, 60, 12, 5
 class _Line:
     """A benchmark with what its row and its sentences are made of."""
 
-    def __init__(self, result: GateDecision, row: GateRow) -> None:
-        self.result, self.row, self.of = result, row, row.comparison
+    def __init__(self, result: GateDecision, row: GateRow, of: Comparison) -> None:
+        self.result, self.row, self.of = result, row, of
         better, worse = words.gain_and_loss(self.of)
         self.words = {"better": better, "worse": worse, "margin": share(row.demand.margin)}
         # Whether the mean alone contradicts the policy, or is proven to go the other way.
-        self.by_mean = f" {words.AVERAGE}" if self.of.protocol != result.rules.protocol else ""
+        self.by_mean = f" {words.AVERAGE}" if row.mean else ""
         self.other_way = ""
         if row.average is not None:
             average = words.direction(row.average.value, better, worse)
@@ -141,23 +139,22 @@ class _Line:
                 spans=True,
             )
 
-        said = partial(sentence, self.result, self.row)
+        said = partial(sentence, self.result, self.row, self.of)
         return Row(Later(cells), name, meaning, said, kind=meaning, folded=folded)
 
 
 def report(result: GateDecision, *, everything: bool = False, undecided_fails: bool = False) -> Report:
     """A gate as a sheet."""
-    lines = [_Line(result, row) for row in result.rows]
+    lines = [_Line(result, *judged) for judged in result.judged]
     asked = words.asked(result.rules.protocol, result.rules.alpha)
     made = _table(result, lines, everything=everything, undecided_fails=undecided_fails)
-    old, new = spoken([result.reference, result.candidate])
+    old, new = spoken([result.versions[0], enumerate_names(result.versions[1:], 3)])
     return Report(
         f"Gate: {new} against {old}",
         (
             Text(_conclusion(result, lines), _ROWS[result.outcome][1], asked),
-            *caveats(result.caveats),
+            *unseen(result.results, result.versions),
             *held_against([line.of for line in lines]),
-            *two_speeds(result.machine, old, new),
         ),
         (made,) if made.rows else (),
         tuple(_notes(result, lines)),
@@ -166,25 +163,11 @@ def report(result: GateDecision, *, everything: bool = False, undecided_fails: b
     )
 
 
-def as_comparisons(result: GateDecision, suite: Suite) -> list[SuiteComparison]:
-    """The comparisons behind a gate whose samples are here, a metric each: what a page draws of the samples."""
-    by_metric: dict[tuple[str, str], list[Comparison]] = {}
-    here = set(suite.keys)
-    for row in result.rows:
-        c = row.comparison
-        if Key(c.benchmark, c.metric) in here:  # else it passed at an earlier look
-            by_metric.setdefault((c.candidate.label, c.metric), []).append(c)
-    return [
-        SuiteComparison(result.reference, *of, result.rules.each, None, "process", tuple(comparisons))
-        for of, comparisons in by_metric.items()
-    ]
-
-
 def _conclusion(result: GateDecision, lines: Sequence[_Line]) -> str:
     """The answer in a sentence, with the benchmarks that it hangs on."""
     total, margins = len(lines), {line.words["margin"] for line in lines}
     margin = margins.pop() if len(margins) == 1 else "the margin"
-    what = _counted(lines) if total != 1 else spoken([result.reference, lines[0].of.candidate.label])[1]
+    what = _counted(lines) if total != 1 else spoken([result.versions[0], lines[0].of.candidate.label])[1]
     fails, undecided = (
         [line for line in lines if line.row.outcome is outcome]
         for outcome in (Outcome.FAIL, Outcome.UNDECIDED)
@@ -251,13 +234,15 @@ def _namer(result: GateDecision, lines: Sequence[_Line]) -> Callable[[Comparison
 def _notes(result: GateDecision, lines: Sequence[_Line]) -> Iterator[Text]:
     called, rules = _namer(result, lines), result.rules
     _, named = benchmark_column([called(line.of) for line in lines])
-    if result.controls:
-        again = control_name(result.reference)
-        names = [
-            f"{again if c.candidate.label == again else c.benchmark} ({words.span(c.certified)})"
-            for c in result.controls
-        ]
-        yield Text(f"Not judged: {enumerate_names(names, _CONTROLS)}.", "dim")
+    again = control_name(result.versions[0])
+    controls = [
+        f"{again if c.candidate.label == again else c.benchmark} ({words.span(c.certified)})"
+        for of in result.results
+        for c in of.comparisons
+        if c.benchmark in of.controls
+    ]
+    if controls:
+        yield Text(f"Not judged: {enumerate_names(controls, _CONTROLS)}.", "dim")
     reasons: dict[str, list[str]] = {}
     for line in lines:
         needed = line.of.needed
@@ -266,8 +251,8 @@ def _notes(result: GateDecision, lines: Sequence[_Line]) -> Iterator[Text]:
     for reason, names in reasons.items():
         if reason:
             yield Text(f"{enumerate_names(names, _NAMED, _ROOM)}: {reason}.", "dim")
-    if result.added:
-        yield Text(f"New, not judged: {enumerate_names(result.added, _NAMED, _ROOM)}.", "dim")
+    if added := dict.fromkeys(name for of in result.results for name in of.only_candidate):
+        yield Text(f"New, not judged: {enumerate_names(added, _NAMED, _ROOM)}.", "dim")
     if result.ignored:
         yield Text(f"Ignored by the settings: {enumerate_names(result.ignored, _NAMED, _ROOM)}.", "dim")
     if rules.looks > 1:
@@ -352,9 +337,9 @@ def _missing(absent: Absent, name: str, *, limits: bool, folded: bool) -> Row:
     )
 
 
-def sentence(result: GateDecision, row: GateRow) -> str:
+def sentence(result: GateDecision, row: GateRow, c: Comparison) -> str:
     """One benchmark at the gate: what is proven, with hypothesis and p-value, or what would decide it."""
-    line, c = _Line(result, row), row.comparison
+    line = _Line(result, row, c)
     if row.outcome is Outcome.UNDECIDED:
         why = words.needs(c)
         return f"Undecided: {line.range}{f'; {why}' if why else ''}"

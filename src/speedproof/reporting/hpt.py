@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -37,9 +36,6 @@ from speedproof.reporting.numbers import factor, percent, plural, pvalue, values
 from speedproof.reporting.shown import Shown
 from speedproof.stats.scaling import median
 
-if TYPE_CHECKING:
-    from speedproof.corpus.conclude import OverBenchmarks
-
 _STYLES: dict[Winner, Style] = {Winner.CANDIDATE: "good", Winner.REFERENCE: "bad", Winner.TIE: "strong"}
 _TITLE, _NAME = 14, 24
 _TOGETHER = 2048  # comparisons
@@ -48,7 +44,7 @@ _STEADY = ", were the machine steady"
 _ASKED = "Whole suite (HPT): "  # compare asks of each benchmark
 
 
-def conclusion(result: Hpt | OverBenchmarks, reference: str, candidate: str, *, shaken: bool = False) -> str:
+def conclusion(result: Hpt, reference: str, candidate: str, *, shaken: bool = False) -> str:
     """The answer in one sentence, which is no proof where two speeds of the machine have ``shaken`` the suite."""
     reference, candidate = spoken([reference, candidate])
     if result.winner is Winner.TIE or result.confidence <= 0.5:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import msgspec
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from speedproof import __version__
 from speedproof.stats.estimate import Estimate
@@ -274,7 +274,7 @@ ENDINGS = frozenset([".json", ".jsonl", ".pdf", ".png", ".svg"]).union(
 
 # What a terminal obeys though JSON may have it bare: DEL, C1, and what turns the direction of writing.
 _OBEYED = "[\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]"
-SCHEMA_VERSION = 5
+SCHEMA_VERSION = 6
 """Raised when a field changes its meaning or goes; new fields do not raise it."""
 
 
@@ -284,3 +284,11 @@ def to_json(command: str, results: Sequence[Any], **more: Any) -> str:
     envelope.update(more)
     text = msgspec.json.format(msgspec.json.encode(envelope), indent=2).decode() + "\n"
     return re.sub(_OBEYED, lambda match: f"\\u{ord(match[0]):04x}", text)
+
+
+def comparisons_to_json(command: str, results: Sequence[SuiteComparison], **more: Any) -> str:
+    """What every command writes that compares; of ``more`` what holds the results is written without them."""
+    for name, of in more.items():
+        if isinstance(of, Struct) and hasattr(of, "results"):
+            more[name] = {field: value for field, value in asdict(of).items() if field != "results"}
+    return to_json(command, [result.as_record() for result in results], **more)

@@ -199,7 +199,7 @@ def _whole(result: SuiteComparison, voice: Voice) -> Iterator[Text]:
     for family in () if voice.shaken else result.controlled:
         if (family.method, family.protocol) == ("holm", protocol):
             claims = family.family if family.margin is not None else 0
-            yield voice.jointly(family.alpha, {v: family.count(v) for v in Verdict}, claims)
+            yield voice.jointly(family.alpha, family.counts, claims)
 
 
 def _benchmarks(
