@@ -372,6 +372,6 @@ def test_an_alarm_names_its_commits_and_what_was_decided() -> None:
         for k, of in ((25, ""), (25, "sort"), (25, "parse"), (20, ""))
     ]
     assert find_alarms(tracks, KNOWN, said, every=200.0, last=40)[0].decision == said[1]
-    for every, last in ((0.0, 1), (math.inf, 1), (200.0, 0)):
+    for every in (0.0, math.inf):
         with pytest.raises(UsageError, match="expected a"):
             find_alarms(tracks, KNOWN, (), every=every, last=last)
