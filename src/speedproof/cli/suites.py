@@ -166,8 +166,8 @@ class RankOptions(options.CommandOptions, frozen=True, kw_only=True):
 
     The chance is counted in the samples, and by their mixtures, with bootstrap intervals. Beside it: which
     versions are undecided (?) and whose runs are not what the tests assume (!); which version to run often or
-    rarely; for two versions, what happened to their modes. Unlike compare, no claim is withheld where what cannot
-    differ does (run --control, --unaffected).
+    rarely; for two versions, what happened to their modes. Controls of a session (run --control, --unaffected)
+    withhold nothing here, unlike in compare.
 
         speedproof rank gcc.json clang.json icc.json
         speedproof rank results/ --only 'json_*' --details --jobs 2
