@@ -130,7 +130,7 @@ Reference = Annotated[str | None, "VERSION", "the version to compare against (de
 UndecidedIs = Annotated[
     Undecided | None,
     "exit code of an undecided gate: 3 (report, the default), 1 (fail) or 0 (pass)",
-    Needs("gate"),
+    Needs("gate review"),
 ]
 Fast = Annotated[
     bool,

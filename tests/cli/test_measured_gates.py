@@ -107,6 +107,20 @@ def test_a_benchmark_whose_turn_never_came_does_not_pass(measured: Slower) -> No
     assert (sp.gate(whole).exit_code, sp.gate(whole.select("early")).exit_code) == (3, 0)
     assert "Not measured: 1 benchmark (late)" in str(sp.compare_suite(whole))
     assert run("compare", "cut.jsonl", "--fail-on", "missing")[0] == 1
+    assert run("--review", "cut.jsonl", "--undecided", "pass")[0] == 0
+
+
+def test_a_candidate_that_only_fails_does_not_pass(measured: Slower) -> None:
+    """It is missing, whatever reads the session; a reference that only fails is an error."""
+    measured(early=(1.0, 0.01), late=(1.0, 0.01))
+    assert answer("--gate", "--suite", "bench.toml", "--save", "r.jsonl", "--seed", "1")[0] == 0
+    for version, code in (("new", 1), ("old", 2)):
+        lines = [json.loads(line) for line in Path("r.jsonl").read_text().splitlines()]
+        for line in lines:
+            line |= {"exit": 1} if (line.get("benchmark"), line.get("version")) == ("late", version) else {}
+        Path("cut.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+        for command in ("--review", "gate"):
+            assert run(command, "cut.jsonl")[0] == code
 
 
 @pytest.mark.parametrize(

@@ -103,6 +103,14 @@ def test_summaries_of_values_of_any_size(n: int) -> None:
     assert summarise_all([], []) == []
 
 
+def test_rates_of_zero_have_no_ratio_either_way() -> None:
+    """What takes for ever is no multiple of another; that said, no warning is raised."""
+    x, y = (np.array(v * 8, dtype=np.float64) for v in ([0, 1, 2, 1, 2], [1, 2, 3, 1, 2]))
+    for old, new, ratio in ((x, y, math.inf), (y, x, 0.0)):
+        found = sp.compare(old, new, unit="1/s", higher_is_better=True, quantile=0.95)
+        assert found.speedup == ratio
+
+
 PER_OP = "allocs/op"
 
 

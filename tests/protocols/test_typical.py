@@ -8,7 +8,14 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 from scipy import signal
-from tests.protocols.asking import compare_2009, compare_typical, hpt_of_pairs, log_ratios, rank_runs
+from tests.protocols.asking import (
+    compare_2009,
+    compare_single_runs,
+    compare_typical,
+    hpt_of_pairs,
+    log_ratios,
+    rank_runs,
+)
 
 from speedproof.arrays import FloatArray
 from speedproof.data.notes import Assumption
@@ -126,6 +133,23 @@ def sessions(names: list[str], numbers: list[int], **fields: Any) -> Sample:
         np.array([10.0 + k for k in numbers]), sessions=np.array(numbers), session_names=tuple(names),
         **fields,
     )  # fmt: skip
+
+
+def test_the_chance_of_sessions_is_not_that_of_their_ratios() -> None:
+    """Of 40 pairs 18 are won by 10 % and 22 lost by 1 %: the ratios are above 1, the chance is below one half."""
+    gain, names = np.repeat([1.1, 1 / 1.01], [18, 22]), [f"s{k}" for k in range(40)]
+    level = np.random.default_rng(1).lognormal(0.0, 1e-4, 40)
+    x, y = (
+        Sample(values, sessions=np.arange(40), session_names=tuple(names))
+        for values in (level * gain, level[::-1])
+    )
+    typical, single = compare_typical(x, y), compare_single_runs(x, y)
+    assert (typical.verdict, typical.paired, single.verdict, single.paired) == (
+        Verdict.FASTER, True, Verdict.UNDECIDED, False
+    )  # fmt: skip
+    assert typical.chance is not None
+    for chance in (typical.chance, single.speedup):
+        assert chance.low < chance.value == 0.45 < 0.5 < chance.high
 
 
 def test_sessions_that_are_no_pairs() -> None:

@@ -89,8 +89,6 @@ def naive_ratio(x: list[float], y: list[float], alpha: float, steps: tuple[float
     read = logs[0] if meant else [a / 4 - b / 4 for a, b in zip(x, y, strict=True)]
     p = [naive_p(read, 0.0), naive_p([-v for v in read], 0.0)]
     chance, chance_low, chance_high = naive_chances(x, y, alpha)
-    chance_low = max(chance_low, np.nextafter(0.5, 1)) if p[0] <= alpha else min(chance_low, 0.5)
-    chance_high = min(chance_high, np.nextafter(0.5, 0)) if p[1] <= alpha else max(chance_high, 0.5)
     if not meant:
         return [math.nan] * 3 + [*p, chance, chance_low, chance_high]
     ends, table = [], table_of(n)

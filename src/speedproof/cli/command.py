@@ -294,10 +294,12 @@ class Command(click.Command, Generic[A]):
             name: p.metavar or "" for p in self.params if isinstance(p, ClickOption) for name in p.opts
         }
         written, many = list[str](), ""
-        for word, following in pairwise([*args, ""]):
+        for word, following in pairwise([*args, "--"]):
             metavar = metavars.get(word, "")
             if word.startswith("-"):
                 many = word if metavar.endswith("...") else ""
+            if many and word == many and following.startswith("-"):
+                raise click.BadOptionUsage(word, f"option '{word}' requires an argument")
             if metavar == _MAYBE_SHELL and following.rpartition("/")[2] not in _SHELLS:
                 word += "=sh"
             if not many or word != many:
@@ -313,9 +315,9 @@ class Command(click.Command, Generic[A]):
         }
         declaring.exclusive({str(p.name): p.excludes for p in options}, given)
         for p in (p for p in options if p.name in given):
-            if p.needs and not ctx.params.get(p.needs, True):
+            if p.needs and not any(ctx.params.get(name, True) for name in p.needs.split()):
                 needed = next(
-                    " ".join(filter(None, [o.long, o.metavar])) for o in options if o.name == p.needs
+                    " ".join(filter(None, [o.long, o.metavar])) for o in options if o.name in p.needs.split()
                 )
                 raise click.UsageError(f"{p.long} needs {needed}; give that, too", ctx)
         return _made(self._kind, {**ctx.params, "given": given, "argv": ctx.meta.get("argv", [])})

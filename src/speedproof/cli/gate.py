@@ -25,7 +25,17 @@ from speedproof.cli.run import run as measure
 from speedproof.declaring import Argument, Needs, Taken, Title, read_toml
 from speedproof.errors import FormatError, UsageError
 from speedproof.measuring_options import Measuring
-from speedproof.options import Choosing, CommandOptions, Explained, Gating, Output, Reading, Store, handed
+from speedproof.options import (
+    Choosing,
+    CommandOptions,
+    Explained,
+    Gating,
+    Output,
+    Reading,
+    Store,
+    Undecided,
+    handed,
+)
 from speedproof.reporting.formats import write_whole
 from speedproof.reporting.names import enumerate_names
 
@@ -234,10 +244,14 @@ def _of_files(asked: GateOptions, console: Console) -> int:
     write_answer(asked, asked.output, console, lambda **_: reports, lambda: result.to_json(**more), **known)
     if result.open and asked.look:
         console.remark(f"{asked.open}: the benchmarks that are open, {len(result.open)}")
-    code = result.outcome.exit_code(undecided)
-    if code != result.exit_code:
+    say_mapped(result.outcome, undecided, console)
+    return result.outcome.exit_code(undecided)
+
+
+def say_mapped(outcome: str, undecided: Undecided | None, console: Console) -> None:
+    """Why the exit code of an undecided gate is another."""
+    if outcome == "undecided" and undecided in ("fail", "pass"):
         console.remark(f"the gate is undecided, which is to {undecided}")
-    return code
 
 
 def _explained(asked: GateOptions, alpha: float) -> "dict[str, tuple[Why, ...]]":

@@ -210,13 +210,19 @@ def _stored(
 
 
 def _exit_code(options: RunOptions, session: EndedSession, console: Console) -> int:
-    """2 when some version has no run that counts or a cleanup failed, 1 when a ``--fail-on`` condition is met."""
+    """2 when some version has no run that counts or a cleanup failed; a gate's; 1 when ``--fail-on`` is met."""
     measured, outcome = session.race.measured, session.outcome
     if measured.interrupted:
         return INTERRUPTED
-    if measured.fruitless or measured.unfinished:
+    # A candidate that only fails has lost its benchmark, which the gate judges.
+    reference = session.suite.versions[0]
+    useless = [tally for tally in measured.fruitless if outcome is None or tally.version == reference]
+    if measured.unfinished or useless:
         return ERROR
     if outcome is not None:
+        from speedproof.cli.gate import say_mapped
+
+        say_mapped(outcome, options.undecided, console)
         return outcome.exit_code(options.undecided)
     return FAILED if options.fail_on and fails(options.fail_on, session.compared[0], console) else 0
 

@@ -26,6 +26,7 @@ from speedproof.options import DETAILS
 from speedproof.protocols.aggregates import (
     LOCATIONS,
     Accelerated,
+    Gain2009,
     GeometricMeans,
     accelerated_by,
     banded,
@@ -55,6 +56,7 @@ class Whole(SuiteComparison, frozen=True, kw_only=True):
     accelerated: tuple[tuple[str, Accelerated], ...] = ()
     geometric_means: GeometricMeans | None = None
     controlled: tuple[Controlled, ...] = ()
+    gain_2009: tuple[tuple[str, Gain2009], ...] = ()
 
 
 class Conclusion(Struct, frozen=True):

@@ -152,16 +152,29 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
             session=head.experiment,
             span=None if start is None else (start + cell.begin, start + cell.end),
         )
-    yield from _unmeasured(source, heads, {key[:3] for key in rows.keys})
+    failed = {place for place, cell in cells.items() if cell.left_out.keys() - {_WARMUP}}
+    yield from _unmeasured(source, heads, {key[:3] for key in rows.keys}, failed)
 
 
 def _unmeasured(
-    source: Source, heads: Mapping[str, SessionLine], measured: Collection[tuple[str, str, str]]
+    source: Source,
+    heads: Mapping[str, SessionLine],
+    measured: Collection[tuple[str, str, str]],
+    failed: Collection[tuple[str, str, str]],
 ) -> Iterator[Skipped]:
-    """What the last session of each experiment was to measure, and no session of it did."""
-    of_experiment = {(heads[session].experiment, *place) for session, *place in measured}
+    """What the last session of each experiment was to measure, and no session of it did.
+
+    A candidate of which every run failed lacks the benchmark.
+    """
+    of_experiment, crashed = (
+        {(heads[session].experiment, *place) for session, *place in of} for of in (measured, failed)
+    )
     for name, head in {head.experiment: head for head in heads.values()}.items():
-        planned = [(b.name, v.name, False) for b in head.benchmarks for v in b.versions]
+        planned = [
+            (b.name, v.name, i > 0 and (name, b.name, v.name) in crashed)
+            for b in head.benchmarks
+            for i, v in enumerate(b.versions)
+        ]
         planned += [(b, v, True) for b, versions in head.absent.items() for v in versions]
         for benchmark, version, lacks in planned:
             if (name, benchmark, version) not in of_experiment:

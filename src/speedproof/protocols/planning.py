@@ -236,10 +236,11 @@ def plan_power(
     alpha, least = rules.alpha, question.least_pvalue
     enough = (n for n in range(_FEWEST, MOST_RUNS) if not few_separate(n, alpha) and least(n, n) <= alpha)
     fewest = next(enough, MOST_RUNS)
-    sizes, guess = [], _formula(question, slow, trial.scale * fast, alpha)
+    sizes, guess, least_runs = [], _formula(question, slow, trial.scale * fast, alpha), fewest
     for power in _POWERS:
-        runs = trial.needed(power, guess, fewest)
+        runs = trial.needed(power, guess, least_runs)
         if runs is None:
+            least_runs = MOST_RUNS + 1
             sizes.append(RunsForPower(power, None, float(MOST_RUNS), math.inf))
             continue
         # The runs go with the square of a deviate, which is known by that of the share.
@@ -251,7 +252,7 @@ def plan_power(
             for side, end in zip((-1, 1), spread, strict=True)
         )
         sizes.append(RunsForPower(power, runs, low, high))
-        guess = runs
+        guess = least_runs = runs
     sample_sizes = (slow.size, fast.size) if not side.turned else (fast.size, slow.size)
     return PowerPlan(
         pair.key.benchmark,
@@ -341,8 +342,9 @@ class _Trial:
     def needed(self, power: float, guess: int, fewest: int) -> int | None:
         """The smallest number of runs, to a tenth, with this power; None beyond the limit."""
         low, high, tried = fewest - 1, MOST_RUNS + 1, guess
-        while high - low > max(1, high // 10):
-            tried = min(max(tried, low + max(1, low // 12)), high - max(1, high // 12))
+        while high - low > (max(1, high // 10) if high <= MOST_RUNS else 1):
+            most = high - max(1, high // 12) if high <= MOST_RUNS else MOST_RUNS
+            tried = min(max(tried, low + max(1, low // 12)), most)
             share = self.share(tried)
             low, high = (low, tried) if share >= power else (tried, high)
             if 0.02 < share < 0.98:  # a deviate grows with the root of the runs

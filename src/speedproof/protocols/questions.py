@@ -158,7 +158,7 @@ QUESTIONS: dict[str, Question] = _Questions(
             "median",
             runs_needed_ranks,
             one_order,
-            typical_sides,
+            partial(typical_sides, paired=False),
         ),
         Question(
             "touati2009",

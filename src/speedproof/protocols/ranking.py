@@ -40,10 +40,10 @@ from speedproof.protocols.typical import ADJUSTED, single_runs
 from speedproof.protocols.units import clusters_of, independent_units, matched, repeated_in
 from speedproof.stats.estimate import Estimate
 from speedproof.stats.multiplicity import holm
+from speedproof.stats.permutation import few_separate
 from speedproof.stats.scaling import MOST_APART, exponent
 from speedproof.stats.scaling import mean as mean_of
 from speedproof.stats.scaling import median as median_of
-from speedproof.stats.superiority import fewest_for_chance
 
 if TYPE_CHECKING:
     from speedproof.mixture.fitting import MixtureFit
@@ -293,18 +293,16 @@ def rank_runs(
         with suppress(DataError):  # a single value, many times
             fits[i] = fit(v, K_max=K_max)
     by_mixtures, error = _of_mixtures(fits, alpha, resamples, seed, jobs)
-    fewest = fewest_for_chance(alpha)
     claims = {
-        duel: (chance, chance.value >= 0.5, c.pvalue, c.pvalue_slower)
-        if min(c.reference.n, c.candidate.n) >= fewest
-        else (chance, chance.value >= 0.5, 1.0, 1.0)
+        duel: (chance, chance.value >= 0.5, *((1.0, 1.0) if c.by_few_runs else (c.pvalue, c.pvalue_slower)))
         for duel, (c, chance) in made.items()
     }
     pairs = verdicts(claims, alpha)
     ranks = places(names, pairs)
     # Holm's first step holds the p-value of separated samples against all 2 k claims.
     smallest = QUESTIONS[HEADLINE].least_pvalue
-    least = next(n for n in count(fewest) if 2 * len(pairs) * smallest(n, n) <= alpha)
+    enough = (n for n in count(2) if not few_separate(n, alpha))
+    least = next(n for n in enough if 2 * len(pairs) * smallest(n, n) <= alpha)
     best = max if higher else min
     return RunRanking(
         alpha=alpha,

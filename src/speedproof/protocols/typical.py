@@ -65,12 +65,14 @@ def single_runs(prepared: PreparedPairs) -> list[Comparison]:
     """Ask whether a single run of the candidate beats a single run of the reference more often than not.
 
     That such a chance exceeds one half is that the typical ratio exceeds 1: the hypothesis and the test are those
-    of the typical run, and ``speedup`` is its chance.
+    of the typical run, and ``speedup`` is its chance. Sessions are not paired: ratios within pairs say something
+    else of skewed values.
     """
-    return in_batches(typical_sides(prepared), partial(_answers, rules=prepared.rules, of_chance=True))
+    sides = typical_sides(prepared, paired=False)
+    return in_batches(sides, partial(_answers, rules=prepared.rules, of_chance=True))
 
 
-def typical_sides(prepared: PreparedPairs) -> Sequence[Sides]:
+def typical_sides(prepared: PreparedPairs, *, paired: bool = True) -> Sequence[Sides]:
     """The pairs, in order, with the units that this question tests: sessions, paired or not, processes or runs."""
     pairs, whole = prepared.pairs, prepared.sides("median")
     if prepared.rules.nested == "pool":
@@ -78,7 +80,7 @@ def typical_sides(prepared: PreparedPairs) -> Sequence[Sides]:
     sides = list(whole)
     # Of single runs, none of them in one of many sessions, only those of builds are others.
     places = [i for i, pair in enumerate(pairs) if prepared.reduced or pair.reference.blocks is not None]
-    same = {i: paired_units(prepared.matched[i]) for i in places}
+    same = {i: paired_units(prepared.matched[i]) if paired else None for i in places}
     units = {i: given or typical_units(prepared.matched[i]) for i, given in same.items()}
     others = [i for i in places if same[i] or not all(map(_equal, units[i], (sides[i].x, sides[i].y)))]
     measured = [sample for i in others for sample in (pairs[i].reference, pairs[i].candidate)]

@@ -135,7 +135,7 @@ class _Line:
             yield Cell(
                 remark or (f"medians {medians}" if medians else ""),
                 "warning" if remark else "dim",
-                () if remark else ("",),
+                ("",) if not remark and self.row.outcome is Outcome.UNDECIDED else (),
                 spans=True,
             )
 

@@ -180,7 +180,7 @@ def _several(result: SuiteComparison, voice: Voice, everything: bool) -> Report:
     asked = voice.asked(heads[0].protocol, result.alpha)
     answer = voice.answer(result.metric, f"{new} against {old}", words.counts_of(heads), asked)
     whole = tuple(_whole(result, voice))
-    changed = [c for c in heads if c.verdict in words.CHANGED]
+    changed = any(c.verdict in words.CHANGED and c.quantity == "speedup" for c in heads)
     table = _benchmarks(result, heads, voice, many=many, everything=everything)
     return Report(
         "",

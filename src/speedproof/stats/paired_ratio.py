@@ -33,7 +33,7 @@ _EFFICIENCY = 3.0 / np.pi  # of the signed-rank test beside Student's, for norma
 def paired_ratio(x: FloatArray, y: FloatArray, alpha: float, *, steps: FloatArray) -> TypicalRatio:
     """The pseudo-median of the ratios within pairs (x_i, y_i), in rows, with the bounds and p-values of one test.
 
-    ``chance`` is P[X > Y] within a pair, not of runs of two sessions.
+    ``chance`` is P[X > Y] within a pair, not of runs of two sessions, with the bounds of the sign test.
     """
     n = x.shape[1]
     tail = untied_tail(n)
@@ -55,7 +55,6 @@ def paired_ratio(x: FloatArray, y: FloatArray, alpha: float, *, steps: FloatArra
     chance_low = np.array([beta_ppf(alpha, k, n - k + 1.0) if k else 0.0 for k in won.tolist()])
     lost = (n - won - tied).tolist()
     chance_high = 1.0 - np.array([beta_ppf(alpha, k, n - k + 1.0) if k else 0.0 for k in lost])
-    chances = hold(chance_low, chance_high, faster, slower, equal=0.5)
     estimate, low, high = (np.where(meant, part, np.nan) for part in (estimate, bounds.low, bounds.high))
     return TypicalRatio(
         at_one.pvalue,
@@ -64,8 +63,8 @@ def paired_ratio(x: FloatArray, y: FloatArray, alpha: float, *, steps: FloatArra
         low,
         high,
         (won + 0.5 * tied) / n,
-        chances.low,
-        chances.high,
+        chance_low,
+        chance_high,
     )
 
 

@@ -180,7 +180,8 @@ def _limit(logs: FloatArray, z: FloatArray, q: float, *, clipped: bool = False) 
     above = np.take_along_axis(logs, np.minimum(k + 1, logs.shape[-1] - 1)[:, None], axis=-1)[:, 0]
     share = at - k
     # Between the logarithm of 0 and another there is nothing.
-    value = np.where(share == 1.0, above, below + share * (above - np.where(below > -np.inf, below, np.nan)))
+    width = np.subtract(above, below, where=np.isfinite(below), out=np.full_like(above, np.nan))
+    value = np.where(share == 1.0, above, below + share * width)
     value = np.where((share == 0.0) | (below == above), below, value)
     if clipped:
         return value

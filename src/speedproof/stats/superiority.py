@@ -214,11 +214,6 @@ def _extremes(pairs: Pairs, score: Score, gammas: Sequence[float]) -> list[Array
     return of_gammas
 
 
-def fewest_for_chance(alpha: float) -> int:
-    """How many runs may prove something of the chance: fewer might all be luck, 2^-runs."""
-    return max(1, math.ceil(-math.log2(alpha)))
-
-
 def _solve(pairs: Pairs, alpha: float, order: PooledOrder | None) -> tuple[FloatArray, ...]:
     """All answers of some rows, in the order of the fields of TypicalRatio."""
     n, m = pairs.sizes
