@@ -34,6 +34,7 @@ def test_what_no_statement_can_be_based_on(values: Any, more: dict[str, Any], me
     """Values in another unit than a base unit could be compared with nothing else; the source is told."""
     with pytest.raises(DataError, match=f"a.txt line 3: .*{message}"):
         Sample(values, source="a.txt line 3", **more)
+    assert not Sample(np.ones(1)).values.flags.writeable
 
 
 @pytest.mark.parametrize("unit", ["s", "B", "B/s", "op/s", "", "points"])

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import speedproof as sp
@@ -100,6 +100,7 @@ def test_printed_values_read_back(value: float, base: str) -> None:
 
 
 @given(st.floats(1e-16, 1e18), st.sampled_from(["s", "B", "B/op", "cycles", "J", "B/s", "1/s", "points"]))
+@example(1000.0, "J")
 def test_a_scale_is_readable(magnitude: float, base: str) -> None:
     """From 1 to less than the next step, but beyond the first and the last; its symbol says its factor."""
     factor, symbol = scale_of(magnitude, base)
@@ -110,6 +111,7 @@ def test_a_scale_is_readable(magnitude: float, base: str) -> None:
     powers = {"": 1.0, "m": 1e-3, "µ": 1e-6, "n": 1e-9, "p": 1e-12, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
     assert factor == (powers | {f"{x}i": 1024.0 ** (k + 1) for k, x in enumerate("KMGT")})[prefix]
     assert scale_of(0.0, base) == scale_of(1.0, base)
+    assert "1" not in symbol
 
 
 def test_one_scale_for_several_values() -> None:

@@ -63,7 +63,7 @@ class Conclusion(Struct, frozen=True):
     """What all comparisons of a corpus say together, beside what they say of each pair of versions."""
 
     results: tuple[SuiteComparison, ...]  # the first twenty pairs, and those with the largest changes
-    # Of each of these how many benchmarks only the reference has, only the candidate, and cannot be compared
+    # Of each of the results how many benchmarks only the reference has, only the candidate, cannot be compared
     lacking: tuple[tuple[int, int, int], ...]
     # Where they are; the answers are a row a comparison and protocol
     corpus: str

@@ -52,8 +52,7 @@ def order_of_measuring(x: Sample, y: Sample) -> Order:
 
     What changes with time (heat, other load, another day) is in their difference, too, unless runs were mixed.
     """
-    of_x, of_y = x.session_names, y.session_names
-    same_sitting = bool(of_x and of_x == of_y) or not set(of_x).isdisjoint(of_y)
+    same_sitting = not set(x.session_names).isdisjoint(y.session_names)
     if same_sitting and Trait.RANDOM_ORDER in x.traits & y.traits:
         return Order.MIXED
     if x.span is not None and y.span is not None and x.span != y.span:

@@ -27,7 +27,10 @@ def _suite(root: Element, report: Report) -> list[Row]:
     """Add a report, and tell its cases."""
     from xml.etree.ElementTree import SubElement
 
-    said = [f"{text.text} {text.aside}".strip() for text in report.headline]
+    said = [
+        f"{text.text}{'' if text.aside[:1] in ('', '(') else ';'} {text.aside}".strip()
+        for text in report.headline
+    ]
     answer = " ".join(text if text.endswith((".", ":")) else f"{text}." for text in said)
     cases = [row for row in (report.tables[-1].rows if report.tables else ()) if row.outcome]
     if not cases and report.headline:
