@@ -88,7 +88,7 @@ def test_settings_and_options(three: dict[str, str]) -> None:
     Path("unsure.toml").write_text('[gate]\npolicy = "proven-improvement"\nundecided = "fail"\n')
     code, _, err = gate(base, base, "--config", "unsure.toml")
     assert (code, "unsure.toml sets policy, undecided\n" in err) == (1, True)
-    assert "the gate is undecided, which is to fail" in err
+    assert "undecided, which is to fail" in err
     Path("other.toml").write_text(
         '[[gate.benchmark]]\npattern = "json_d*"\nmargin = 0.25\n'
         '[[gate.benchmark]]\npattern = "jsn_*"\nmargin = 0.25\n'

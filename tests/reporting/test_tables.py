@@ -42,6 +42,7 @@ def test_states_of_runs(names: str) -> None:
             for metric, unit, low, high in (("time", "s", 1.0, 2.0), ("faults", "", 100.0, 300.0)):
                 runs[version, metric] = np.where(slow[version], high, low) * rng.normal(1, 0.01, 100)
                 samples[Key(name, metric), version] = sp.Sample(runs[version, metric], unit, label=version)
+    samples[Key("z"), "new"] = sp.Sample(np.ones(9), label="new")  # without faults it has no joint states
     (made,) = sp.joint(Suite(("old", "new"), samples), ["time", "faults"]).reports()
     text = render(made, 120)
     states = [re.split("  +", line.strip()) for line in text.split("\n\n")[1].splitlines()[1:]]

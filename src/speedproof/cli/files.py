@@ -12,7 +12,7 @@ from msgspec.structs import replace
 import speedproof as sp
 from speedproof.cli.console import Console
 from speedproof.errors import UsageError
-from speedproof.options import Choosing, CommandOptions, Output, Reading, handed
+from speedproof.options import Choosing, CommandOptions, Output, Reading, Undecided, handed
 from speedproof.reporting.model import ENDINGS, FORMATS, Report, Reported
 from speedproof.reporting.names import enumerate_names
 
@@ -96,6 +96,12 @@ _FAILING = {
     "undecided": {"undecided"},
     "not-faster": {"slower", "equivalent", "undecided"},
 }
+
+
+def say_mapped(outcome: str, undecided: Undecided | None, console: Console) -> None:
+    """Say why the exit code of an undecided answer is another."""
+    if outcome == "undecided" and undecided in ("fail", "pass"):
+        console.remark(f"undecided, which is to {undecided}")
 
 
 def fails(conditions: Sequence[str], results: Iterable[SuiteComparison], console: Console) -> bool:

@@ -17,6 +17,7 @@ from speedproof.cli.files import (
     outputs_wanted,
     report_leftovers,
     report_no_floor,
+    say_mapped,
     select,
     write_answer,
 )
@@ -33,7 +34,6 @@ from speedproof.options import (
     Output,
     Reading,
     Store,
-    Undecided,
     handed,
 )
 from speedproof.reporting.formats import write_whole
@@ -246,12 +246,6 @@ def _of_files(asked: GateOptions, console: Console) -> int:
         console.remark(f"{asked.open}: the benchmarks that are open, {len(result.open)}")
     say_mapped(result.outcome, undecided, console)
     return result.outcome.exit_code(undecided)
-
-
-def say_mapped(outcome: str, undecided: Undecided | None, console: Console) -> None:
-    """Why the exit code of an undecided gate is another."""
-    if outcome == "undecided" and undecided in ("fail", "pass"):
-        console.remark(f"the gate is undecided, which is to {undecided}")
 
 
 def _explained(asked: GateOptions, alpha: float) -> "dict[str, tuple[Why, ...]]":

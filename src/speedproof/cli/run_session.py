@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Self
 from speedproof.api import run_start
 from speedproof.api.run_plan import Request, check_tests, new_session, plan_of
 from speedproof.cli.console import ERROR, FAILED, INTERRUPTED, QUIET, Console
-from speedproof.cli.files import check_outputs, fails, write_outputs
+from speedproof.cli.files import check_outputs, fails, say_mapped, write_outputs
 from speedproof.cli.run import RunOptions, refuse_files
 from speedproof.declaring import LATEST
 from speedproof.errors import FormatError, SpeedproofError, UsageError
@@ -210,18 +210,16 @@ def _stored(
 
 
 def _exit_code(options: RunOptions, session: EndedSession, console: Console) -> int:
-    """2 when some version has no run that counts or a cleanup failed; a gate's; 1 when ``--fail-on`` is met."""
+    """2 when some version has no run that counts or a cleanup failed; a policy's; 1 when ``--fail-on`` is met."""
     measured, outcome = session.race.measured, session.outcome
     if measured.interrupted:
         return INTERRUPTED
-    # A candidate that only fails has lost its benchmark, which the gate judges.
+    # A candidate that only fails has lost its benchmark, which a policy judges.
     reference = session.suite.versions[0]
     useless = [tally for tally in measured.fruitless if outcome is None or tally.version == reference]
     if measured.unfinished or useless:
         return ERROR
     if outcome is not None:
-        from speedproof.cli.gate import say_mapped
-
         say_mapped(outcome, options.undecided, console)
         return outcome.exit_code(options.undecided)
     return FAILED if options.fail_on and fails(options.fail_on, session.compared[0], console) else 0
