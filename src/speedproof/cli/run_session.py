@@ -215,8 +215,8 @@ def _exit_code(options: RunOptions, session: EndedSession, console: Console) -> 
     if measured.interrupted:
         return INTERRUPTED
     # A candidate that only fails has lost its benchmark, which a policy judges.
-    reference = session.suite.versions[0]
-    useless = [tally for tally in measured.fruitless if outcome is None or tally.version == reference]
+    references = {of.versions[0].name for of in session.sessions[-1].head.benchmarks}
+    useless = [tally for tally in measured.fruitless if outcome is None or tally.version in references]
     if measured.unfinished or useless:
         return ERROR
     if outcome is not None:
