@@ -17,6 +17,7 @@ import time
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -44,7 +45,10 @@ COMMITS, SLOWER_FROM = 60, 40
 def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """60 commits, of which those from the 41st are 5 % slower in one of two benchmarks; a store of them all."""
     folder = tmp_path_factory.mktemp("repository")
-    both = lambda i: {"parse": np.full(5, 1.0 + 0.05 * (i >= SLOWER_FROM)), "print": np.full(5, 2.0)}  # noqa: E731
+
+    def both(i: int) -> dict[str, Any]:
+        return {"parse": np.full(5, 1.0 + 0.05 * (i >= SLOWER_FROM)), "print": np.full(5, 2.0)}
+
     grown(folder, committed(folder, [""] * COMMITS), both, noise=0.01, seed=11, repository=folder)
     return folder
 
@@ -415,7 +419,10 @@ def test_what_is_noise_decides_nothing(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_decisions_are_taken_back(tmp_path: Path) -> None:
     """The newest one holds: of one benchmark, or all; what was noise counts again, nobody looks after it."""
-    both = lambda i: dict.fromkeys(("parse", "print"), 10 + (i >= 30))  # noqa: E731
+
+    def both(i: int) -> dict[str, Any]:
+        return dict.fromkeys(("parse", "print"), 10 + (i >= 30))
+
     history = grown(tmp_path, range(40), both, repository=tmp_path, started="2026-01-01T00:00:00+00:00")
 
     def decide(*words: str) -> list[tuple[str, str | None, str | None]]:
