@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from scipy import stats
+from tests.stats.series import autoregressive
 
 from speedproof.stats import alarms as module
 from speedproof.stats.alarms import (
@@ -24,18 +25,12 @@ Series = npt.NDArray[np.float64]
 
 
 def noise(kind: str, rng: np.random.Generator, shape: tuple[int, int]) -> Series:
+    if kind.startswith("AR"):
+        return autoregressive(rng, *shape, float(kind.split()[1]))
     x = rng.standard_normal(shape)
-    match kind:
-        case "log-normal":
-            x = np.exp(x)
-        case "outliers":
-            x += (rng.random(shape) < 0.05) * rng.exponential(10.0, shape)
-        case "AR .3" | "AR .6":
-            rho = float(kind.split()[1])
-            x[:, 1:] *= math.sqrt(1 - rho**2)
-            for t in range(1, shape[1]):
-                x[:, t] += rho * x[:, t - 1]
-    return x
+    if kind == "log-normal":
+        return np.exp(x)
+    return x + (kind == "outliers") * (rng.random(shape) < 0.05) * rng.exponential(10.0, shape)
 
 
 def chance(new: int, before: int, beyond: int) -> float:
@@ -180,18 +175,6 @@ def test_several_outliers_hide_no_step(step: int, outliers: int) -> None:
     assert found >= stats.binom.ppf(1e-6, 100, 0.84)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("share", "benchmarks"), [(0.0, 5), (0.02, 1), (0.05, 1), (0.1, 1)])
-def test_no_more_alarms_than_stated_from_the_first_commits_on(share: float, benchmarks: int) -> None:
-    """One in 1,000 commits, where neighbours correlate by .6 or outliers come in twos and threes now and then."""
-    rng, mean = np.random.default_rng(13), 1000.0 * benchmarks
-    x = noise("normal" if share else "AR .6", rng, (10_000, 100))
-    x += (rng.random(x.shape) < share) * rng.uniform(20, 100, x.shape)
-    raised = all_alarms([*x], mean)
-    expected = sum((first[0].raised if first else 99) - 9 for first in raised) / mean
-    assert sum(map(bool, raised)) <= expected + 4 * math.sqrt(expected)
-
-
 @pytest.mark.parametrize("kind", ["normal", "AR .3", "AR .6", "log-normal", "outliers"])
 def test_false_alarms_are_as_rare_as_stated(kind: str) -> None:
     """One in 500 values: of 10,000 at most 20, and four deviations of that."""
@@ -213,13 +196,13 @@ def test_large_steps_are_announced_soon(before: int, stays: int, step: float, co
     assert soon >= 51
 
 
-@pytest.mark.parametrize("kind", [pytest.param("normal", marks=pytest.mark.slow), "AR .3"])
+@pytest.mark.parametrize("kind", ["normal", "AR .3"])
 def test_a_new_level_raises_no_more_false_alarms(kind: str) -> None:
-    """One in 500 values after a step of ten deviations: of 5,000 at most 10, and four deviations of that."""
-    x = noise(kind, np.random.default_rng(10), (200, 45))
+    """One in 500 values after a step of ten deviations: of 2,500 at most 5, and four deviations of that."""
+    x = noise(kind, np.random.default_rng(10), (100, 45))
     x[:, 20:] += 10.0 * x.std()
     count = sum(max(sum(alarm.raised >= 20 for alarm in alarms(row, 500.0)) - 1, 0) for row in x)
-    assert count <= 10 + 4 * math.sqrt(10)
+    assert count <= 5 + 4 * math.sqrt(5)
 
 
 def test_the_earlier_of_both_kinds_counts() -> None:
@@ -251,12 +234,6 @@ def test_several_series_are_watched_like_each_alone() -> None:
 def test_mean_runs_of_published_tables(limit: float, slack: float, published: float) -> None:
     """Montgomery, Introduction to Statistical Quality Control, tables 9.3 and 9.4 (Hawkins, 1993)."""
     assert mean_run(limit, slack) == pytest.approx(published, rel=0.01)
-
-
-def test_the_limit_inverts_the_mean_run() -> None:
-    """Also for means that no simulation reaches."""
-    for mean in (50.0, 1e3, 2e5, 1e8):
-        assert mean_run(run_limit(mean)) == pytest.approx(mean, rel=1e-6)
 
 
 def alarms_of_sums(x: npt.ArrayLike, mean: float) -> tuple[Alarm, ...]:
@@ -313,8 +290,9 @@ def test_against_a_loop_over_values(mean: float) -> None:
                 assert list(alarms_of_sums(series, mean)) == naive_alarms(series.tolist(), limit)
 
 
-@pytest.mark.parametrize("mean", [0.3, 1.0, 2.0, 3.3, 4.0, 6.0, 1000.0])
+@pytest.mark.parametrize("mean", [0.3, 1.0, 2.0, 3.3, 4.0, 6.0, 1000.0, 2e5, 1e8])
 def test_the_limit_is_the_first_double_that_is_enough(mean: float, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a mean run that is the limit itself: the very number, wherever the search begins."""
+    assert mean < 50.0 or mean_run(run_limit(mean)) == pytest.approx(mean, rel=1e-6)
     monkeypatch.setattr(module, "mean_run", lambda limit: limit)
     assert run_limit.__wrapped__(mean) == mean

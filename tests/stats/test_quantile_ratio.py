@@ -1,12 +1,11 @@
 """Quantiles, once and in sequence: the binomial distribution, naive twins, brute force, simulation."""
 
+import itertools
 import math
 from collections.abc import Callable
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from scipy import stats
 
 from speedproof.arrays import FloatArray
@@ -72,19 +71,16 @@ def test_shift_function_of_a_naive_twin() -> None:
     assert 0 < few[4, 1] < few[4, 2] < math.inf
 
 
-@pytest.mark.slow
-@given(st.integers(0, 10_000), st.sampled_from([0.5, 0.9, 0.95]), st.sampled_from([0.01, 0.05, 0.3]))
-def test_verdict_and_bound_agree(seed: int, q: float, alpha: float) -> None:
+@pytest.mark.parametrize("q", [0.5, 0.9, 0.95])
+def test_verdict_and_bound_agree(q: float) -> None:
     """A p-value is at most alpha exactly where the bound of risk alpha clears gamma."""
-    rng = np.random.default_rng(seed)
-    x, y = rng.lognormal(0.0, 0.3, (2, 90)), rng.lognormal(0.0, 0.3, (2, 100))
-    pair = Quantiles.of(x, y, q)
-    bounds = pair.bounds(alpha)
-    for gamma in (0.8, 1.0, 1.1):
-        test = pair.test(gamma)
+    rng = np.random.default_rng(5)
+    pair = Quantiles.of(rng.lognormal(0.0, 0.3, (60, 90)), rng.lognormal(0.0, 0.3, (60, 100)), q)
+    for alpha, gamma in itertools.product((0.01, 0.05, 0.3), (0.8, 1.0, 1.1)):
+        bounds, test = pair.bounds(alpha), pair.test(gamma)
         assert ((test.pvalue <= alpha) == (bounds.low > gamma)).all()
         assert ((test.pvalue_less <= alpha) == (bounds.high < gamma)).all()
-        assert np.allclose(np.maximum(test.pvalue, test.pvalue_less) >= 0.5, True)
+        assert (np.maximum(test.pvalue, test.pvalue_less) >= 0.5).all()
 
 
 def test_the_least_numbers_of_runs() -> None:
@@ -158,17 +154,6 @@ def evidence(k: int, n: int, p: float) -> float:
         total += weight
         found += weight * (t / p) ** k * ((1 - t) / (1 - p)) ** (n - k)
     return found / total
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("p", [0.01, 0.1, 0.9])
-def test_a_count_is_a_supermartingale_under_its_null(p: float) -> None:
-    """The mean of E over one more run is what it was at p, and less below."""
-    n = 12
-    for k in range(n + 1):
-        before, hit, miss = evidence(k, n, p), evidence(k + 1, n + 1, p), evidence(k, n + 1, p)
-        assert p * hit + (1 - p) * miss == pytest.approx(before, rel=1e-9)
-        assert 0.5 * p * hit + (1 - 0.5 * p) * miss < before
 
 
 @pytest.mark.slow

@@ -108,27 +108,6 @@ def test_no_commit_with_two_sessions_tells_nothing() -> None:
     assert session_spreads(number * 0, number, number, value, value) == ({}, None)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("commits", [1, 3, 10])
-def test_size_against_theory(commits: int) -> None:
-    """Two sessions of identical code, 2 % apart, each 8 normal runs: at most 5 % a side, binomial bounds."""
-    rng = np.random.default_rng(commits)
-    count, runs, noise = 500, 8, 0.004
-    sessions = 0.02 * rng.standard_normal((count, 2 * commits + 2))
-    values = sessions[..., None] + noise * rng.standard_normal((*sessions.shape, runs))
-    means = values.mean(axis=-1)
-    width = stats.t.ppf(0.95, 2 * runs - 2) * np.sqrt(values[:, -2:].var(axis=-1, ddof=1).sum(axis=1) / runs)
-    group = np.arange(2 * commits) // 2
-    false = 0
-    for i in range(count):
-        inside = np.full(2 * commits, noise**2 / runs)
-        found, _ = session_spreads(group * 0, group, np.arange(2 * commits), means[i, :-2], inside)
-        gap = float(means[i, -1] - means[i, -2])
-        false += widened(float(width[i]), 0.05, (runs, runs), found[0], (1, 1)).pvalue(gap) <= 0.05
-    assert false <= stats.binom.ppf(0.999, count, 0.05)
-    assert commits == 1 or false >= stats.binom.ppf(0.001, count, 0.03)
-
-
 def test_bounds_and_pvalues_agree() -> None:
     """A gap is significant exactly from the reach on; runs that bound nothing bound nothing."""
     side = widened(0.01, 0.05, (10, 10), SessionSpread(4e-4, 7.0, 1e-5, 4), (1, 2))
