@@ -112,15 +112,10 @@ def test_the_same_pairs_give_the_same_answer() -> None:
 
 @pytest.mark.slow
 def test_right_in_most_histories() -> None:
-    """64 commits, 1 % noise, 5 %: the study's 95 % within what 40 histories can show."""
+    """64 commits, 1 % noise, 5 %: the study's 95 %, and 5 % blamed where nothing changed, of 40 histories each."""
     rows = [bisected(seed, "normal", 0.05, broken=0.2) for seed in range(40)]
     assert stats.binomtest(sum(row.right for row in rows), 40, 0.95).pvalue > 0.001
     assert np.mean([row.runs for row in rows]) <= 1.3 * 59
-
-
-@pytest.mark.slow
-def test_nothing_is_blamed_where_nothing_changed() -> None:
-    """At most 5 % of histories, within what 40 can show."""
     wrong = sum(bisected(seed, "normal", 0.0).wrong for seed in range(40))
     assert stats.binomtest(wrong, 40, 0.05, alternative="greater").pvalue > 0.001
 

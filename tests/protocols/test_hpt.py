@@ -86,15 +86,6 @@ def test_table_3_on_other_scores() -> None:
     assert found.confidence == pytest.approx(0.8917, abs=5e-5)
 
 
-def test_where_the_paired_t_test_fails() -> None:
-    """Theorem: as one win grows without bound, the paired t statistic tends to 1; HPT does not care."""
-    wins = np.array([1.0] * 11 + [1e9])
-    assert stats.ttest_1samp(wins, 0, alternative="greater").pvalue == pytest.approx(
-        stats.t.sf(1, 11), rel=1e-6
-    )
-    assert hpt_of_scores([[1.0]] * 12, [[1 + w] for w in wins]).confidence > 0.999
-
-
 Cell = tuple[Fraction, Fraction, float]
 
 
@@ -307,11 +298,7 @@ def test_the_certified_speedup_has_no_loss_and_no_error() -> None:
     b, a = (np.median(side, axis=1) for side in sides)
     pvalue = stats.ttest_rel(a, 1.76 * b, alternative="greater").pvalue
     assert found.t_certified == pytest.approx(1 - pvalue)
-
-
-def test_the_articles_loss() -> None:
-    """A confidence of .18 where .95 is asked for is a loss of -81.1 %, as the article prints it."""
-    assert f"{relative(0.18, 0.95):.1%}" == "-81.1%"
+    assert f"{relative(0.18, 0.95):.1%}" == "-81.1%"  # as the article prints the loss
 
 
 def test_what_cannot_be_claimed() -> None:

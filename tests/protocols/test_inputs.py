@@ -114,26 +114,6 @@ def test_several_candidates_have_a_row_each() -> None:
         assert proven - 0.01 <= float(shown[2]) <= proven
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("k", [3, 8])
-def test_the_risk_for_inputs_like_these(k: int) -> None:
-    """Inputs whose speedups scatter about 1: each verdict at most as often as the risk allows."""
-    rng, draws = np.random.default_rng(k), 200
-    faster = held = 0
-    for _ in range(draws):
-        true = rng.normal(0.0, 0.05, k)
-        samples = {
-            f"f/n={2**i}": {"old": rng.lognormal(0.0, 0.02, 8), "new": rng.lognormal(-true[i], 0.02, 8)}
-            for i in range(k)
-        }
-        found = sp.compare_suite(sp.Suite.of_samples(samples), protocols="mean").over("n")["f"]
-        faster += found.verdict == "faster"
-        assert found.slope is not None
-        held += found.slope.low <= 0.0 <= found.slope.high
-    assert faster <= stats.binom.ppf(0.999, draws, 0.05)
-    assert held >= stats.binom.ppf(0.001, draws, 0.95)
-
-
 def test_words_and_two_inputs_have_no_trend() -> None:
     """They are still inputs, and the verdict is of inputs like these."""
     words = dict(zip(SIZES, ("a.txt", "b.txt", "c.txt", "d.txt"), strict=True))

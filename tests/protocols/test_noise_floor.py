@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 from scipy import stats
-from tests.protocols.asking import geometric_means, log_ratios
+from tests.protocols.asking import log_ratios
 from tests.protocols.test_symmetries import asked
 
 import speedproof as sp
@@ -75,24 +75,6 @@ def test_a_geometric_mean_takes_each_benchmark_at_its_own_floor() -> None:
         assert log_ratios(pairs, floor(0.0, 3.0)).mean(like_these=like_these) == own
     # Runs without any error take no degrees of freedom.
     assert with_sessions(MeanLogRatio(0.1, 0.1, 0.0, 1.0), 0.02, 8.0) == MeanLogRatio(0.1, 0.1, 0.02, 8.0)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("shared", [0.0, 0.5, 1.0])
-def test_a_geometric_mean_covers_whatever_sessions_share(shared: float) -> None:
-    """Sessions move benchmarks alone or together, their variance known from 6 degrees: 95 % in any case."""
-    rng, sd, degrees, times, missed = np.random.default_rng(11), 0.03, 6, 300, 0
-    for _ in range(times):
-        common, own = rng.standard_normal(2), rng.standard_normal((8, 2))
-        sessions = np.exp(sd * (math.sqrt(shared) * common + math.sqrt(1 - shared) * own))
-        pairs = [
-            Pair(Key(f"b{i}"), *(Sample(s * (1 + 0.01 * rng.standard_normal(5))) for s in row))
-            for i, row in enumerate(sessions)
-        ]
-        seen = sd * math.sqrt(rng.chisquare(degrees) / degrees)
-        these = geometric_means(pairs, 0.05, floor(seen, degrees)).these
-        missed += not these.low <= 1.0 <= these.high
-    assert missed <= stats.binom(times, 0.05).ppf(0.999)
 
 
 @pytest.mark.parametrize(("x", "y"), [

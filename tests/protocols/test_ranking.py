@@ -57,18 +57,6 @@ def test_ranks_against_brute_force() -> None:
     assert seen_ties > 2
 
 
-@pytest.mark.slow
-def test_equal_versions_are_rarely_told_apart() -> None:
-    """Five equal versions of 12 runs: any verdict at all in at most 5 % of the rankings."""
-    rng = np.random.default_rng(4)
-    trials = 600
-    wrong = sum(
-        len(undecided(rank_runs({v: Sample(rng.lognormal(0, 0.3, 12)) for v in "abcde"}, resamples=0))) < 10
-        for _ in range(trials)
-    )
-    assert wrong <= stats.binom.ppf(0.999, trials, 0.05)
-
-
 @pytest.mark.parametrize("versions", [2, 3, 5, 9])
 def test_the_least_number_of_runs_is_the_least(versions: int) -> None:
     """Samples that do not overlap are all told apart from that number of runs on, none with one run fewer."""

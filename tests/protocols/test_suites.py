@@ -211,25 +211,6 @@ def test_the_interval_is_no_wider_than_it_must_be(study: ModuleType) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("shared", [0.0, 0.8])
-def test_error_rates_of_a_null_suite(study: ModuleType, shared: float) -> None:
-    """Nothing has changed: Holm makes any claim in at most 5 % of suites, plain verdicts in many."""
-    rates = study.error_rates(10, 0, shared, 120, 10)
-    assert rates.holm.count <= at_most(0.05, 120)
-    assert rates.plain.count > at_most(0.05, 120)
-    assert np.count_nonzero(rates.discoveries) <= at_most(0.05, 120)
-
-
-@pytest.mark.slow
-def test_false_discoveries_among_true_ones(study: ModuleType) -> None:
-    """Half of the benchmarks gain: of the claims at most 2.5 % are false, wrong directions counted in."""
-    rates = study.error_rates(10, 5, 0.3, 120, 11)
-    error = rates.discoveries.std(ddof=1) / np.sqrt(120)
-    assert rates.discoveries.mean() <= 0.025 + 3 * error
-    assert rates.holm.count <= at_most(0.05, 120)
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("ratio", [0.5, 1.0, 2.0])
 def test_false_alarms_on_nested_values(study: ModuleType, ratio: float) -> None:
     """One value a process keeps the risk of 5 %; values pooled as if independent make 9 to 25 % and more."""
