@@ -63,13 +63,6 @@ def test_against_exact_reference_results(case: dict[str, Any], rule: HptRule) ->
         assert (speedup.supremum, speedup.certified) == (reference["sup"], reference["first_fail"])
 
 
-def test_table_3_before_the_reduction() -> None:
-    """The 0.95-speedup of 1.76 by which the table was reduced, exactly and attained."""
-    (speedup,) = oracle_hpt("table3_x176", "paper", (0.95,)).speedups
-    assert speedup.certified_exact == speedup.supremum_exact == "44/25"
-    assert (speedup.certified, speedup.hundredth, speedup.certified_attained) == (1.76, 1.76, True)
-
-
 def test_table_3_on_other_scores() -> None:
     """HPT depends on the scores: relative to the reference's median 1.7725, on reciprocals 0.8917."""
     pairs = [

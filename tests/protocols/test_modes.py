@@ -1,13 +1,11 @@
 """Modes of two versions and states by several metrics: planted changes are found, and no others."""
 
-import json
 import math
 from typing import Any
 
 import numpy as np
 import pytest
 from scipy import stats
-from tests.command import speedproof
 from tests.protocols.asking import compare_modes
 
 import speedproof as sp
@@ -257,18 +255,6 @@ def test_what_cannot_be_joined() -> None:
         part = {(Key("b", "time"), "a"): twos, (Key("b", "x"), "a"): x}
         with pytest.raises(sp.SpeedproofError, match="time and x are not of the same runs"):
             sp.joint(sp.Suite(("a",), part), ["time", "x"])
-
-
-def test_the_command_says_what_python_does() -> None:
-    """A row a state; JSON has the numbers."""
-    found = sp.joint(sp.read(EXAMPLE), ["time", "minor-faults"])
-    words = ("model", EXAMPLE, "--joint", "time,minor-faults")
-    code, out, _ = speedproof(*words)
-    assert (code, out) == (0, f"{found}\n")
-    assert max(map(len, out.splitlines())) <= 80
-    assert "2,101" in out
-    results = json.loads(speedproof(*words, "--json")[1])["results"]
-    assert [len(one["states"]) for one in results] == [len(m.states) for m in found.models]
 
 
 def test_an_ellipse_reaches_two_deviations_of_what_its_axis_shows() -> None:

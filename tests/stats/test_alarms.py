@@ -159,22 +159,6 @@ def test_unconfirmed_alarms_are_as_rare_as_stated(kind: str, benchmarks: int) ->
     assert count <= expected + 4 * math.sqrt(expected)
 
 
-@pytest.mark.parametrize(("step", "outliers"), [(20, 2), (30, 3), (50, 5), (50, 6), (80, 10), (100, 12)])
-def test_several_outliers_hide_no_step(step: int, outliers: int) -> None:
-    """In 84 to 90 %, by so many new values, five at most, that as many may lie beyond by chance."""
-    raised = next(new for new in range(2, 6) if naive_left(new, step, 8000 / 2000**1.8) >= outliers)
-    found = 0
-    for seed in range(100):
-        rng = np.random.default_rng([9, seed])
-        x = rng.standard_normal(step + 5)
-        x[rng.choice(step, outliers, replace=False)] += rng.uniform(50.0, 90.0, outliers)
-        x[step:] += 10.0
-        found += any(
-            a.up and abs(a.since - step) <= 1 and a.raised < step + raised for a in alarms(x, 1000.0)
-        )
-    assert found >= stats.binom.ppf(1e-6, 100, 0.84)
-
-
 @pytest.mark.parametrize("kind", ["normal", "AR .3", "AR .6", "log-normal", "outliers"])
 def test_false_alarms_are_as_rare_as_stated(kind: str) -> None:
     """One in 500 values: of 10,000 at most 20, and four deviations of that."""

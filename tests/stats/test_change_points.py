@@ -84,22 +84,6 @@ def test_the_places_cover_the_step(rho: float, step: float) -> None:
     assert np.median(lengths) < 15
 
 
-def test_a_step_beside_a_drift_is_told_apart() -> None:
-    """Ten deviations at once, eight over forty commits after or thirty before: most are a step and a drift."""
-    t = np.arange(80)
-    for at, rise in ((20, 8 * np.clip((t - 35) / 40, 0, 1)), (50, 8 * np.clip((t - 5) / 30, 0, 1))):
-        right = drifts = 0
-        for seed in range(40):
-            noise = np.random.default_rng([4, seed]).standard_normal(80)
-            changes = find_changes(noise + 10.0 * (t >= at) + rise, 0.05)
-            steps = [change.split for change in changes if not change.drift]
-            right += len(changes) == 2 and len(steps) == 1 and abs(steps[0] - at) <= 1
-            steps_alone = find_changes(noise + 20.0 * (t >= at) + 3.0 * (t >= 65), 0.05)
-            drifts += any(change.drift for change in steps_alone)
-        assert right >= 26
-        assert drifts <= 6
-
-
 def test_a_rise_between_levels_is_a_drift_and_two_steps_are_none() -> None:
     """Of ten deviations over 100 of 200 commits; of three deviations each, twenty commits apart."""
     rng, time = np.random.default_rng(6), np.arange(200)

@@ -124,15 +124,6 @@ def test_what_means_no_ratio() -> None:
         Quantiles.of(rows, rows, 1.0)
 
 
-def test_as_many_runs_as_needed_find_it() -> None:
-    """The forecast of 400 runs, drawn anew, finds the difference about as often as it says."""
-    rng = np.random.default_rng(7)
-    x, y = 1.1 * rng.lognormal(0.0, 0.3, (200, 400)), rng.lognormal(0.0, 0.3, (200, 400))
-    runs = int(np.median(runs_needed_quantiles(x, y, 0.05, q=0.9)[0]))
-    again = Quantiles.of(1.1 * rng.lognormal(0, 0.3, (400, runs)), rng.lognormal(0, 0.3, (400, runs)), 0.9)
-    assert 0.65 <= (again.test().pvalue <= 0.05).mean() <= 0.95
-
-
 Draw = Callable[[np.random.Generator, int], FloatArray]
 
 
