@@ -14,18 +14,14 @@ def brute_force(
     pairs: list[tuple[int, int]], differences: list[float], positions: list[int]
 ) -> tuple[list[float], float, float]:
     """Every place, size and noise on its own, with SciPy's density; steps that no pair tells apart are one."""
-    whole = np.median(
-        [d for p, d in zip(pairs, differences, strict=True) if p == (positions[0], positions[-1])]
-    )
-    kinds = {p: np.median([d for q, d in zip(pairs, differences, strict=True) if q == p]) for p in pairs}
-    away = [(p, abs(d - kinds[p])) for p, d in zip(pairs, differences, strict=True)]
-    ends = [a for p, a in away if p == (positions[0], positions[-1])]
-    scatter = 1.4826 * max(np.median([a for _, a in away]), np.median(ends))
-    scatter = max(scatter, 1e-3 * abs(whole), 1e-12)
-    noises = scatter * 2.0 ** np.linspace(-2.0, 2.0, 11)
+    both, ends = list(zip(pairs, differences, strict=True)), (positions[0], positions[-1])
+    whole = np.median([d for p, d in both if p == ends])
+    kinds = {p: np.median([d for q, d in both if q == p]) for p in pairs}
+    away = [(p, abs(d - kinds[p])) for p, d in both]
+    scatter = 1.4826 * max(np.median([a for _, a in away]), np.median([a for p, a in away if p == ends]))
+    noises = max(scatter, 1e-3 * abs(whole), 1e-12) * 2.0 ** np.linspace(-2.0, 2.0, 11)
     steps = list(itertools.pairwise(positions))
-    span = positions[-1] - positions[0]
-    share = {step: (step[1] - step[0]) / span for step in steps}
+    share = {step: (step[1] - step[0]) / (ends[1] - ends[0]) for step in steps}
     enclosing = {step: tuple(a < step[1] <= b for a, b in pairs) for step in steps}
     groups = [list(group) for _, group in itertools.groupby(steps, key=lambda step: enclosing[step])]
 
@@ -36,26 +32,16 @@ def brute_force(
         return float(np.mean(np.prod(stats.t.pdf(centred, 2.5, scale=noises), axis=0)))
 
     none = 0.5 * likelihood({})
-    first = dict.fromkeys(steps, 0.0)
-    for step in steps:
-        first[step] += (
-            0.5
-            * 0.95
-            * share[step]
-            * mean(likelihood({step: whole * tenths / 10}) for tenths in range(5, 14))
-        )
+    first = {
+        step: 0.5 * 0.95 * share[step] * mean(likelihood({step: whole * k / 10}) for k in range(5, 14))
+        for step in steps
+    }
     single = sum(first.values())
     sizes = [(i, j) for i in range(3, 11) for j in range(3, 11) if 8 <= i + j <= 13]
     for one, two in itertools.combinations(steps, 2):
-        if not any(one in group and two in group for group in groups):
-            first[one] += (
-                0.5
-                * 0.05
-                * 2
-                * share[one]
-                * share[two]
-                * mean(likelihood({one: whole * i / 10, two: whole * j / 10}) for i, j in sizes)
-            )
+        if enclosing[one] != enclosing[two]:
+            likely = mean(likelihood({one: whole * i / 10, two: whole * j / 10}) for i, j in sizes)
+            first[one] += 0.5 * 0.05 * 2 * share[one] * share[two] * likely
     # A group of steps that nothing tells apart shares its mass.
     for members in groups:
         mass = sum(first[step] for step in members)

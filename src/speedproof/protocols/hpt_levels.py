@@ -127,7 +127,7 @@ def _sides(a: ArrayLike, b: ArrayLike, printed: Printed | None) -> tuple[Side, S
     every //= common
     unit = 1 if (most := int(every.max())) < 1 << 63 else most
     every, n = every.astype(np.int64 if unit == 1 else np.object_, copy=False), given[0].size
-    exact = Fraction(common * 10**least) if least >= 0 else Fraction(common, 10**-least)
+    exact = common * Fraction(10) ** least
     return _side(every[:n], unit), _side(every[n:], unit), exact
 
 
