@@ -23,7 +23,11 @@ TESTS = [
     "tests/mixture/test_large_samples.py",
     "tests/mixture/test_search.py",
 ]
-TESTS += ["tests/stats/test_change_points.py", "tests/stats/test_levels.py", "tests/stats/test_pooled.py"]
+TESTS += [
+    "tests/stats/test_change_points.py",
+    "tests/stats/test_levels.py",
+    "tests/stats/test_permutation.py",
+]
 # What the kernels' memory sees; simulations call them no differently, and programs have the sanitisers, too.
 SIMULATED = (
     "numpy or random_starts or others or test_change_points or test_levels or known_allocation or SEGV"

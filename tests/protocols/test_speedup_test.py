@@ -158,13 +158,12 @@ def test_a_row_proves_the_ratio_of_medians_that_a_comparison_proves(oracle: Orac
     """One rule withholds the bounds of samples that differ by more than a shift, in both."""
     withheld = 0
     for case in oracle("pairs")["cases"]:
-        both = arrays(case)
-        if min(values.min() for values in both) <= 0.0:
+        x, y = arrays(case)
+        if min(x.min(), y.min()) <= 0.0:
             continue
-        compared = sp.compare(*both).median
-        bounds = (
-            report([Entry("f", *(Sample(values, "s") for values in both))], alpha=0.05).rows[0].median.bounds
-        )
+        compared = sp.compare(x, y).median
+        entry = Entry("f", Sample(x, "s"), Sample(y, "s"))
+        bounds = report([entry], alpha=0.05).rows[0].median.bounds
         assert (bounds is None) == (not compared.test)
         if bounds is not None:
             proven = compared.certified

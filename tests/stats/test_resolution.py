@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from speedproof.arrays import FloatArray
+from speedproof.stats.axes import window
 from speedproof.stats.scaling import (
     Resolution,
     coarse_step,
@@ -52,6 +53,13 @@ def test_one_value_tells_its_last_decimal_place(value: float, place: float) -> N
 
 def test_values_of_full_precision_have_no_step() -> None:
     assert watched(np.random.default_rng(1).random(1000).tolist()) == 0.0
+
+
+@pytest.mark.parametrize(("power", "parted"), [(-99, True), (-101, False)])
+def test_an_axis_that_shows_only_a_speck(power: int, parted: bool) -> None:
+    """Values whose spread is less than 1e-100 of the range are not parted from one that is far out."""
+    x = np.append(10.0**power * np.arange(1.0, 11.0), 1.0)
+    assert window(x) == (x[0], x[9] if parted else 1.0)
 
 
 def decimals(value: float) -> float:

@@ -334,7 +334,7 @@ def decreasing_roots(
 
 _LARGE = 200.0  # a shape from which on Temme's expansion errs by less than 1e-6
 _NEAR = 0.3
-_SERIES = (-1 / 3, 1 / 12, -2 / 135, 1 / 864, 1 / 2835, -139 / 777600, 1 / 25515)
+_SERIES = (-1 / 3, 1 / 12, -2 / 135)
 _MOST_SUMMED = 2000
 
 
