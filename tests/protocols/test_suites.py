@@ -1,12 +1,10 @@
 """Suites against R and the article's numbers: totals, geometric means, controlled verdicts and rankings."""
 
-import importlib
 import itertools
 import json
 import math
 from collections.abc import Callable
 from fractions import Fraction
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -33,7 +31,6 @@ from speedproof.protocols.aggregates import (
     overall_gain,
     weigh,
 )
-from speedproof.protocols.hpt_levels import HptRule
 from speedproof.protocols.mean import means
 from speedproof.protocols.median import medians
 from speedproof.protocols.multiplicity import control_verdicts
@@ -42,6 +39,7 @@ from speedproof.protocols.results import Verdict
 from speedproof.protocols.suite import SuiteComparison, compare_suite
 from speedproof.stats.multiplicity import clopper_pearson, prop_test, wilson
 from speedproof.stats.special import t_quantile
+from studies import suite_inference as study
 
 Oracle = Callable[[str], Any]
 
@@ -183,23 +181,11 @@ def test_what_is_counted_over_a_suite_leaves_out_single_runs() -> None:
     asked: tuple[QuestionName, ...] = ("typical", "single run", "mean")
     both = ["typical", "mean"]
     for count, told, controlled in ((3, both, both), (1, both, []), (0, [], [])):
-        found = compare_suite(
-            Pairing(tuple(own[:count]), (), (), ()), ("x", "y"), Key("").metric, Rules(), asked
-        )
+        found = compared(own[:count], asked)
         assert [protocol for protocol, _ in found.accelerated] == told
         assert {c.protocol for c in found.controlled} == set(controlled)
         assert (found.geometric_means is not None) == (count > 1)
         assert [c.protocol for c in found.comparisons] == list(asked) * count
-
-
-@pytest.fixture(scope="module")
-def study() -> ModuleType:
-    return importlib.import_module("studies.suite_inference")
-
-
-def at_most(share: float, repeats: int) -> float:
-    """A count that an event of that probability exceeds once in a thousand studies."""
-    return float(stats.binom.ppf(0.999, repeats, share))
 
 
 @pytest.mark.slow
@@ -208,42 +194,22 @@ def at_most(share: float, repeats: int) -> float:
     pytest.param(122, (30, 5), {"noise": "exponential"}, id="uneven and skewed"),
 ])  # fmt: skip
 def test_coverage_of_both_geometric_means(
-    study: ModuleType, benchmarks: int, runs: tuple[int, int], options: dict[str, Any]
+    benchmarks: int, runs: tuple[int, int], options: dict[str, Any]
 ) -> None:
     """Each interval holds its own truth in 95 % of suites; the bias of skewed runs does not add up."""
     repeats = 250 if benchmarks < 100 else 60
     for share in study.coverage((benchmarks,), runs, repeats, 1, drawn=3000, **options)[benchmarks]:
-        assert share.repeats - share.count <= at_most(0.05, share.repeats)
+        assert share.repeats - share.count <= stats.binom.ppf(0.999, share.repeats, 0.05)
 
 
-def test_the_interval_is_no_wider_than_it_must_be(study: ModuleType) -> None:
+def test_the_interval_is_no_wider_than_it_must_be() -> None:
     """With 5 + 5 runs it misses in 3 % at least: a mean over 6 benchmarks is not told as less than it is."""
     these, _ = study.coverage((6,), (5, 5), 500, 3, drawn=3000)[6]
     assert these.repeats - these.count >= stats.binom.ppf(0.001, 500, 0.03)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("ratio", [0.5, 1.0, 2.0])
-def test_false_alarms_on_nested_values(study: ModuleType, ratio: float) -> None:
-    """One value a process keeps the risk of 5 %; values pooled as if independent make 9 to 25 % and more."""
-    by_process, pooled = study.false_alarms(ratio, 300, 5)
-    assert by_process.count <= at_most(0.05, 300)
-    assert pooled.count > at_most(0.05, 300)
-    assert 0.09 <= pooled.count / 300 <= 0.35
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("rule", ["exact", "paper"])
-@pytest.mark.parametrize(("benchmarks", "runs"), [(10, 1), (10, 3), (12, 5)])
-def test_size_of_hpt(study: ModuleType, benchmarks: int, runs: int, rule: HptRule) -> None:
-    """Nothing has changed: both levels together name a winner in at most 5 % of suites."""
-    for decimals in (1, 6):
-        assert study.hpt_size(benchmarks, runs, rule, decimals, 200, 3).count <= at_most(0.05, 200)
-
-
-def timed(x: np.ndarray, y: np.ndarray, name: str = "b", unit: str = "s") -> Pair:
-    direction = Direction.HIGHER if unit.endswith("/s") else Direction.LOWER
-    return Pair(Key(name), Sample(x, unit, direction, label="old"), Sample(y, unit, direction, label="new"))
+def timed(x: np.ndarray, y: np.ndarray, name: str = "b") -> Pair:
+    return Pair(Key(name), Sample(x, "s", label="old"), Sample(y, "s", label="new"))
 
 
 def noisy(rng: np.random.Generator, gains: np.ndarray, n: int = 10, noise: float = 0.05) -> list[Pair]:

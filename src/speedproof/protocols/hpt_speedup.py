@@ -80,21 +80,14 @@ def r_speedup(
     within = [alpha for alpha in alphas if at_one <= alpha]
     steps = level1_steps(duels, rule)
     # A long line is searched for each risk by itself: between two of them lie thousands of breakpoints.
-    groups = [[alpha] for alpha in within] if _is_long(duels, literal) else [within]
-    lines = {
-        a: line
-        for group in groups
-        for line in [_Line(duels, rule, literal, within, steps, group)]
-        for a in group
-    }
+    if not literal and len(duels) ** 3 > LISTED:
+        lines = {alpha: _Line(duels, rule, literal, within, steps, alpha) for alpha in within}
+    else:
+        lines = dict.fromkeys(within, _Line(duels, rule, literal, within, steps))
     return tuple(
         RSpeedup(r) if at_one > alpha else lines[alpha].solve(r, alpha)
         for r, alpha in zip(confidences, alphas, strict=True)
     )
-
-
-def _is_long(duels: Sequence[Duel], literal: bool) -> bool:
-    return not literal and len(duels) ** 3 > LISTED
 
 
 def _filled(
@@ -124,10 +117,10 @@ class _Line:
         literal: bool,
         alphas: Sequence[float],
         steps: Sequence[Steps],
-        sought: Sequence[float],
+        sought: float | None = None,
     ) -> None:
         self.duels, self.rule, self.literal = duels, rule, literal
-        self.alphas = tuple(sorted(alphas))  # which bounds of p-values tell apart; they hold ``sought``
+        self.alphas = tuple(sorted(alphas))  # which bounds of p-values tell apart
         self.a = np.array([float(duel.a) for duel in duels])
         self.b = np.array([float(duel.b) for duel in duels])
         # Both medians as whole numbers over one denominator.
@@ -148,8 +141,8 @@ class _Line:
         # Beyond the largest ratio of medians no difference is positive: sizes do not matter, states may.
         self._low, self._high = 1.0, float((self.a / self.b).max()) * (1 + _TOGETHER)
         self._last = np.inf  # where the line is cut off
-        if _is_long(duels, literal):
-            self._bracket(min(sought), max(sought))
+        if sought is not None:
+            self._bracket(sought)
             pairs = self._crossing_pairs()
         else:
             i, j = np.triu_indices(len(duels))  # one's own medians are a sum, too
@@ -159,8 +152,8 @@ class _Line:
         self._known: dict[Fraction, float] = {}
         self._counted: IntArray | None = None  # the ranks of which sums were counted last
 
-    def _bracket(self, least: float, most: float) -> None:
-        """Leave out the speedups at which every risk is surely kept, or surely exceeded.
+    def _bracket(self, risk: float) -> None:
+        """Leave out the speedups at which a risk is surely kept, or surely exceeded.
 
         Were no state ever to rise, each difference of medians, ties and conflicts counting as zero, would fall as
         the speedup grows. Then so would the sum of Walsh's signs, which is the rank sum but for ties, and the
@@ -180,7 +173,7 @@ class _Line:
                 np.concatenate((tied[:-1], tied[1:])),
                 orders[1:-1],
             )
-            kept, lost = upper[: inside.size] <= least, lower[inside.size :] > most
+            kept, lost = upper[: inside.size] <= risk, lower[inside.size :] > risk
             first = int(np.append(kept, False).argmin())
             last = places - 1 - int(np.append(lost[::-1], False).argmin())
             if last - first == places - 1:
