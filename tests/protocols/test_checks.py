@@ -346,7 +346,6 @@ def test_which_processes_were_slower(unit: str) -> None:
 
 @pytest.mark.parametrize("draw", ["normal", "lognormal", "exponential"])
 def test_noise_has_no_two_speeds(draw: str) -> None:
-    """Of 100 suites without two speeds none is said to have them."""
     rng = np.random.default_rng(2)
     for _ in range(100):
         sides = [[Sample(10 + getattr(rng, draw)(size=size)) for size in (6, 20)] for _ in range(6)]
@@ -354,7 +353,6 @@ def test_noise_has_no_two_speeds(draw: str) -> None:
 
 
 def test_benchmarks_with_modes_of_their_own_are_not_the_machine() -> None:
-    """Factors that differ from benchmark to benchmark belong to the programs."""
     rng = np.random.default_rng(3)
     mixed = [pair for factor in (1.2, 1.5, 2.0, 3.0) for pair in pairs(rng, 3, factor=factor)]
     assert machine_speeds(mixed) is None

@@ -76,7 +76,6 @@ def test_like_these_is_the_t_interval_of_the_logarithms() -> None:
 
 
 def test_only_counts_that_never_vary_have_a_line_without_errors() -> None:
-    """The same in every run."""
     exact = sp.Suite.of_samples({f"f/n={n}": {"old": [n * n] * 5, "new": [n] * 5} for n in SIZES}, unit="")
     found = sp.compare_suite(exact).over("n")["f"]
     assert found.slope is not None
@@ -88,7 +87,6 @@ def test_only_counts_that_never_vary_have_a_line_without_errors() -> None:
     (suite(sizes=(10,)), "n", r"sort: one input only \(n = 10\)"),
 ])  # fmt: skip
 def test_what_has_no_inputs_is_refused(of: sp.Suite, parameter: str, message: str) -> None:
-    """With what there is."""
     with pytest.raises(sp.SpeedproofError, match=message):
         sp.compare_suite(of).over(parameter)
     with pytest.raises(sp.SpeedproofError, match="a trend is of typical runs or means"):

@@ -257,22 +257,13 @@ def test_what_cannot_be_joined() -> None:
             sp.joint(sp.Suite(("a",), part), ["time", "x"])
 
 
-def test_an_ellipse_reaches_two_deviations_of_what_its_axis_shows() -> None:
-    """Of logarithms where all values of a metric are above zero, else of the values; ticks are plain numbers."""
+def test_pictures_of_states_share_their_axes_and_have_plain_ticks() -> None:
     pytest.importorskip("matplotlib")
     time, counts = np.array([1.0, 2.0, 4.0, 30.0, 31.0]), np.array([0.0, 2.0, 4.0, 900.0, 900.0])
     ax, other = sp.plot.ellipses(
         {"X": (time, counts, [0, 0, 0, 1, 1]), "Y": (time, counts + 7, [0] * 5)}
     ).axes
     assert (ax.get_xlim(), ax.get_ylim()) == (other.get_xlim(), other.get_ylim())
-    assert (ax.get_xscale(), ax.get_yscale()) == ("log", "linear")
-    curve = next(line for line in ax.lines if np.size(line.get_xdata()) == 181)
-    x, y = np.asarray(curve.get_xdata()), np.asarray(curve.get_ydata())
-    reach = 2.0 * np.sqrt(2.0 / 3.0)  # of -1, 0 and 1
-    assert np.log2([x.min(), x.max()]) == pytest.approx([1.0 - reach, 1.0 + reach])
-    assert (y.min(), y.max()) == pytest.approx((2.0 - 2.0 * reach, 2.0 + 2.0 * reach))
     (ax,) = sp.plot.ellipses({"X": (time[:3] / 10, [166.0, 167.0, 169.0], [0, 0, 0])}).axes
     ax.figure.canvas.draw()
-    shown = [text.get_text() for text in ax.get_yticklabels()]
-    assert "167" in shown
-    assert "168" in shown
+    assert {"167", "168"} <= {text.get_text() for text in ax.get_yticklabels()}

@@ -155,7 +155,6 @@ def of_blocks(
 
 
 def sheet_of(*heads: Comparison) -> SuiteComparison:
-    """The comparisons with one candidate."""
     sides = heads[0].reference.label, heads[0].candidate.label
     return SuiteComparison(*sides, heads[0].metric, 0.05, None, "process", heads)
 

@@ -66,7 +66,6 @@ def test_plans_of_ten_to_a_million_builds(monkeypatch: pytest.MonkeyPatch) -> No
 @pytest.mark.parametrize("short", [(1, 4), (4, 1)])
 @pytest.mark.parametrize("side", [0, 1])
 def test_a_plan_needs_two_of_everything(short: tuple[int, int], side: int) -> None:
-    """Of either side."""
     pilot = [np.ones((4, 4)), np.ones((4, 4))]
     pilot[side] = np.ones(short)
     with pytest.raises(DataError, match="two builds of each version and two runs of each"):

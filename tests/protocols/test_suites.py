@@ -258,6 +258,7 @@ def test_a_ratio_of_means_against_one_that_is_known(
     assert (found.low > 0.0) == (stats.t.sf(1.0 / error, df) < alpha), "nothing is too small to be shown"
     whole = replace(mean, error=1.0 / t_quantile(1.0 - alpha, df)).estimate_of_means(alpha)
     assert whole.high > 1e15
+    assert replace(mean, error=0.0).estimate_of_means(alpha).ends == pytest.approx((ratio, ratio))
 
 
 def test_it_is_of_what_the_rows_show() -> None:

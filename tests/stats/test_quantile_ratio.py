@@ -128,7 +128,6 @@ Draw = Callable[[np.random.Generator, int], FloatArray]
 
 
 def of(x: FloatArray, y: FloatArray, q: float, alpha: float = 0.05) -> QuantileSequence:
-    """All blocks."""
     sequence = QuantileSequence(q, alpha=alpha)
     for a, b in zip(x.tolist(), y.tolist(), strict=True):
         sequence.add(a, b)

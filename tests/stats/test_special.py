@@ -149,7 +149,6 @@ def test_terms_that_tell_nothing_more_end_the_fraction() -> None:
 
 
 def test_digamma() -> None:
-    """Of small and large numbers."""
     x = np.geomspace(1e-3, 1e6, 50)
     assert digamma(x) == pytest.approx(special.digamma(x), rel=1e-12, abs=1e-12)
 

@@ -78,7 +78,6 @@ def test_paired_and_means_against_scipy() -> None:
 
 
 def test_no_commit_with_two_sessions_tells_nothing() -> None:
-    """No estimate from single sessions."""
     number, value = np.arange(3), np.arange(3, dtype=np.float64)
     assert session_spreads(number * 0, number, number, value, value) == ({}, None)
 
