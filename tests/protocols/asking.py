@@ -7,16 +7,14 @@ from typing import Any
 import numpy.typing as npt
 from studies.scores import entries_of_scores
 
-from speedproof.data.sample import Sample
-from speedproof.data.suite import Key, Pair, Suite
-from speedproof.options import DETAILS
+from speedproof.data.suite import Pair, Suite
 from speedproof.protocols import aggregates, hpt, modes, planning, ranking
 from speedproof.protocols.claims import StopRules
 from speedproof.protocols.hpt_levels import HptRule
 from speedproof.protocols.noise_floor import NoiseFloor
-from speedproof.protocols.pair import DEFAULT, UNNAMED, PreparedPairs, Rules
+from speedproof.protocols.pair import PreparedPairs, Rules
 from speedproof.protocols.questions import answers, ask
-from speedproof.protocols.results import Comparison, Hpt, SuiteRanking
+from speedproof.protocols.results import Hpt, SuiteRanking
 
 compare_means, compare_medians = partial(ask, "mean"), partial(ask, "median")
 compare_typical, compare_single_runs = partial(ask, "typical"), partial(ask, "single run")
@@ -27,20 +25,12 @@ rank_runs = partial(ranking.rank_runs, alpha=0.05, K_max=9, resamples=200, seed=
 plan_runs = partial(planning.plan_runs, alpha=0.05)
 
 
-def geometric_means(
-    pairs: Sequence[Pair], alpha: float = 0.05, floor: NoiseFloor | None = None, question: str = "mean"
-) -> aggregates.GeometricMeans:
-    return aggregates.geometric_means(_asked(question, pairs, floor), alpha)
+def geometric_means(pairs: Sequence[Pair]) -> aggregates.GeometricMeans:
+    return aggregates.geometric_means(answers("mean", PreparedPairs(pairs)), alpha=0.05)
 
 
-def log_ratios(
-    pairs: Sequence[Pair], floor: NoiseFloor | None = None, question: str = "mean"
-) -> aggregates.LogRatios:
-    return aggregates.log_ratios(_asked(question, pairs, floor))
-
-
-def _asked(question: str, pairs: Sequence[Pair], floor: NoiseFloor | None) -> list[Comparison]:
-    return answers(question, PreparedPairs(pairs, Rules(floor=floor)))
+def log_ratios(pairs: Sequence[Pair], floor: NoiseFloor | None = None) -> aggregates.LogRatios:
+    return aggregates.log_ratios(answers("mean", PreparedPairs(pairs, Rules(floor=floor))))
 
 
 def rank_suite(
@@ -55,12 +45,6 @@ def rank_suite(
 
 def stop_rules(*, alpha: float = 0.05, max_time: float | None = 60.0, **rules: Any) -> StopRules:
     return StopRules(alpha=alpha, max_time=max_time, **rules)
-
-
-def compare_samples(
-    x: Sample, y: Sample, rules: Rules = DEFAULT, key: Key = UNNAMED, protocols: Sequence[str] = DETAILS
-) -> tuple[Comparison, ...]:
-    return tuple(ask(protocol, x, y, rules, key) for protocol in protocols)
 
 
 def hpt_of_scores(

@@ -9,13 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import stats
-from tests.protocols.asking import (
-    compare_means,
-    compare_medians,
-    compare_samples,
-    compare_single_runs,
-    hpt_of_scores,
-)
+from tests.protocols.asking import compare_means, compare_medians, compare_single_runs, hpt_of_scores
 from tests.protocols.test_symmetries import asked
 
 from speedproof.data.notes import Assumption
@@ -23,12 +17,13 @@ from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair
 from speedproof.data.units import Direction
 from speedproof.errors import UsageError
-from speedproof.options import Policy
+from speedproof.options import DETAILS, Policy
 from speedproof.protocols.claims import Demand
 from speedproof.protocols.figures import state_of, verdict_of
 from speedproof.protocols.gate import GateRules
 from speedproof.protocols.multiplicity import control_verdicts
 from speedproof.protocols.pair import PreparedPairs, Rules
+from speedproof.protocols.questions import ask
 from speedproof.protocols.results import AtMargin, Comparison, LogSpeedup, State, Verdict
 from speedproof.reporting import words
 
@@ -77,7 +72,8 @@ def test_zeros_are_named() -> None:
     some, none = [0.0] * 20 + [2.0] * 20, [0.0] * 40
     for unit in ("allocs", "s"):
         for x, y in ((some, none), (none, some), (none, none)):
-            for result in compare_samples(sample(x, unit=unit), sample(y, unit=unit)):
+            for protocol in DETAILS:
+                result = ask(protocol, sample(x, unit=unit), sample(y, unit=unit))
                 assert any(name.startswith("positive values") for name in check_names(result))
     mean = compare_means(sample(some, unit="s"), sample(none, unit="s"))
     assert math.isnan(mean.speedup.value)

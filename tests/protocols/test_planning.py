@@ -159,21 +159,16 @@ def test_python() -> None:
         _ = both.runs
 
 
-@pytest.mark.parametrize(("options", "told"), [
-    ({"effect": 0.0}, "effect="), ({"effect": "x"}, "effect="),
-    ({"effect": 0.02, "protocol": "best"}, "protocol='best'"),
-    ({"effect": 0.02, "quantile": 0.2}, "quantile="),
+@pytest.mark.parametrize(("values", "options", "told"), [
+    ([1.0, 1.1] * 5, {"effect": 0.0}, "effect="), ([1.0, 1.1] * 5, {"effect": "x"}, "effect="),
+    ([1.0, 1.1] * 5, {"protocol": "best"}, "protocol='best'"), ([1.0, 1.1] * 5, {"quantile": 0.2}, "quantile="),
+    ([1.0] * 10, {}, "benchmark: "), ([1.0, 1.1, 1.2], {}, "benchmark: "),
+    ([0.0] + [1.0, 1.1] * 5, {}, "benchmark: "),
 ])  # fmt: skip
-def test_bad_requests(options: dict[str, Any], told: str) -> None:
+def test_bad_requests_and_pilots(values: list[float], options: dict[str, Any], told: str) -> None:
+    """What is constant, too short or holds zeros tells nothing."""
     with pytest.raises(sp.SpeedproofError, match=told):
-        sp.plan(normal(1, 10), **options)
-
-
-@pytest.mark.parametrize("values", [[1.0] * 10, [1.0, 1.1, 1.2], [0.0] + [1.0, 1.1] * 5])
-def test_pilots_that_tell_nothing(values: list[float]) -> None:
-    """Constant, too few, or with zeros."""
-    with pytest.raises(sp.SpeedproofError, match="benchmark: "):
-        sp.plan(values, effect=0.02)
+        sp.plan(values, **{"effect": 0.02, **options})
 
 
 @pytest.mark.parametrize("protocol", ["median", "p90"])

@@ -10,10 +10,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.command import speedproof
 
 import speedproof as sp
-from speedproof.cli.console import Console
-from speedproof.cli.main import main
 from speedproof.data.sample import Sample
 from speedproof.data.units import Direction
 from speedproof.protocols.aggregates import LOCATIONS, locate
@@ -204,10 +203,10 @@ def identity(run: dict[str, Any]) -> str:
     return " ".join([run["config"], *run["options"]])
 
 
-def suite_json(capsys: pytest.CaptureFixture[str], *options: str) -> dict[str, Any]:
-    code = 2 if "missing_file.csv" in options[0] else 0
-    assert main(["suite", *options, "--json"], Console()) == code
-    result: dict[str, Any] = json.loads(capsys.readouterr().out)["results"][0]
+def suite_json(*options: str) -> dict[str, Any]:
+    code, out, _ = speedproof("suite", *options, "--json")
+    assert code == (2 if "missing_file.csv" in options[0] else 0)
+    result: dict[str, Any] = json.loads(out)["results"][0]
     return result
 
 
@@ -216,9 +215,9 @@ def level(value: float | None) -> float:
 
 
 @pytest.mark.parametrize("run", RUNS, ids=identity)
-def test_original_against_the_tool(run: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
+def test_original_against_the_tool(run: dict[str, Any]) -> None:
     """``suite --original`` gives every number and category of warning of the original tool."""
-    report = suite_json(capsys, str(TOOL / run["config"]), "--original", *run["options"])
+    report = suite_json(str(TOOL / run["config"]), "--original", *run["options"])
     assert [row["name"] for row in report["rows"]] == [row["Name"] for row in run["rows"]]
     for row, expected in zip(report["rows"], run["rows"], strict=True):
         where = row["name"]
@@ -250,13 +249,12 @@ def test_original_against_the_tool(run: dict[str, Any], capsys: pytest.CaptureFi
         assert found["benchmarks_needed"] == expected["benchmarks_needed"]
 
 
-def test_out_file_keeps_the_columns_of_the_tool(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The .out file is CSV as R writes it: quoted names, TRUE and FALSE, NA; four files are written."""
-    given = ["suite", str(TOOL / "missing_file.csv"), "--original", "--conf-level", "0.95"]
-    assert main([*given, "-o", str(tmp_path / "results")], Console()) == 2
-    written = {path.name: path.read_text(encoding="utf-8") for path in tmp_path.iterdir()}
-    assert written.keys() == {"results.report", "results.out", "results.warning", "results.error"}
-    lines = written["results.out"].splitlines()
+def test_out_file_keeps_the_columns_of_the_tool(tmp_path: Path) -> None:
+    """The .out file is CSV as R writes it: quoted names, TRUE and FALSE, NA."""
+    given = ("suite", TOOL / "missing_file.csv", "--original", "--conf-level", "0.95")
+    assert speedproof(*given, "-o", tmp_path / "results")[0] == 2
+    written = {path.suffix: path.read_text(encoding="utf-8") for path in tmp_path.iterdir()}
+    lines = written[".out"].splitlines()
     assert lines[0] == (
         '"Name","SpeedupMin","SpeedupMean","IsMeanSignificant","MeanConfLevel","SpeedupMedian",'
         '"IsMedianSignificant","MedianConfLevel","CoefMin","CoefMean","CoefMedian"'
@@ -266,24 +264,20 @@ def test_out_file_keeps_the_columns_of_the_tool(tmp_path: Path, capsys: pytest.C
     for column in ("Name", "SpeedupMin", "SpeedupMedian"):
         assert [row[column] for row in rows] == [str(row[column]) for row in expected["rows"]]
     assert {row["IsMeanSignificant"] for row in rows} <= {"TRUE", "FALSE"}
-    assert "absent" in written["results.error"]
-    assert "absent" in written["results.warning"]
-    assert "Faster of 4 benchmarks: 2 in mean" in written["results.report"]
-    capsys.readouterr()
+    assert "absent" in written[".error"]
+    assert "absent" in written[".warning"]
+    assert "Faster of 4 benchmarks: 2 in mean" in written[".report"]
 
 
-def test_the_tools_names_and_its_errors(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Without -o the tool of 2010 wrote CONFIG.report, ...; weights that it could not use were an error."""
+def test_weights_that_the_tool_could_not_use(tmp_path: Path) -> None:
+    """They were an error of the tool of 2010."""
     for name, values in (("x", "1 2 3 4 5"), ("y", "1 2 2 3 4")):
         (tmp_path / f"{name}.txt").write_text("\n".join(values.split()), encoding="utf-8")
     config = tmp_path / "bench.csv"
     config.write_text("Name,Sample1,Sample2,ConfLevel,Coef\na,x.txt,y.txt,,-1\n", encoding="utf-8")
-    assert main(["suite", str(config)], Console()) == 0
-    assert {p.suffix for p in tmp_path.glob("bench.*")} == {".csv"}
-    assert main(["suite", str(config), "--original"], Console()) == 0
-    assert {p.suffix for p in tmp_path.glob("bench.*")} == {".csv", ".report", ".out", ".warning", ".error"}
+    _, told, _ = speedproof("suite", config, "--original")
     assert "weights" in (tmp_path / "bench.error").read_text(encoding="utf-8")
-    assert "protocols as the tool of 2010 computed them" in capsys.readouterr().out
-    assert main(["suite", str(config), "-o", str(tmp_path / "article")], Console()) == 0
+    assert "protocols as the tool of 2010 computed them" in told
+    _, told, _ = speedproof("suite", config, "-o", tmp_path / "article")
     assert (tmp_path / "article.error").read_text(encoding="utf-8") == ""
-    assert "protocols of the 2013 article" in capsys.readouterr().out
+    assert "protocols of the 2013 article" in told
