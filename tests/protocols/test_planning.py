@@ -220,13 +220,13 @@ def test_a_forecast_of_equivalence_is_the_larger_of_two_tests() -> None:
             return np.array([300.0]), np.array([310.0])
         return np.array([100 * times]), np.array([50 / times])
 
+    given, rules = (fake_sides(slow[None], fast[None]), slow[None], fast[None]), Rules(margin=0.25)
     for speedup, expected in ((1.0, (125, 63)), (1.24, (125, 63)), (1.26, (300, 310)), (0.79, (300, 310))):
-        rules = Rules(margin=0.25)
-        found = forecasts(
-            fake_sides(slow[None], fast[None]), slow[None], fast[None], rules, [0], runs_needed, [speedup]
-        )[0]
+        found = forecasts(*given, rules, [0], runs_needed, [speedup])[0]
         assert (found.reference, found.candidate) == expected
         assert ("prove equivalence" in found.reason) == (expected[0] == 125)
+    few = forecasts(*given, rules, [0], runs_needed, inflation=np.array([1e-3]))[0]
+    assert (few.reference, few.candidate) == (7, 6)  # always more than there are
 
 
 def test_noise_that_was_put_in_is_found() -> None:

@@ -66,6 +66,21 @@ def test_a_precision_takes_blocks_by_the_square_of_it() -> None:
     assert math.isnan(to_go(race(stop_rules(precision=1e-3), ratios[:9])))
 
 
+@pytest.mark.parametrize(("noise", "beyond"), [(0.02, False), (0.06, True)])
+def test_a_precision_ends_a_race_where_it_is_reached(noise: float, beyond: bool) -> None:
+    """From a hundred blocks on every second number of them is looked at, from two hundred every third."""
+    x, y = np.exp(noise * np.random.default_rng(4).standard_normal((2, 300)))
+    race = SequentialComparison("b", ["X", "Y"], stop_rules(precision=0.02))
+    while race.open():
+        race.add({"X": float(x[race.blocks]), "Y": float(y[race.blocks])})
+    precisions = {
+        n: sequence_of(x[:n], y[:n]).result().precision for n in range(race.blocks - 9, race.blocks + 1)
+    }
+    looked = [n for n in precisions if n % (1 + n // 100) == 0]
+    assert next(n for n in looked if precisions[n] <= 0.02) == race.blocks
+    assert (race.findings()[0].reason, race.blocks > 100) == ("the precision is reached", beyond)
+
+
 @pytest.mark.parametrize("sign", [1, -1])
 def test_what_is_proven_is_measured_until_half_of_it_is_certified(sign: int) -> None:
     """Half of the median difference, by its logarithm, in whichever direction: as many blocks are to go."""

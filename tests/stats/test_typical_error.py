@@ -77,11 +77,6 @@ def test_paired_and_means_against_scipy() -> None:
     assert math.isnan(log_ratio_of_means(x[:, :1], y).error[0])
 
 
-def test_no_commit_with_two_sessions_tells_nothing() -> None:
-    number, value = np.arange(3), np.arange(3, dtype=np.float64)
-    assert session_spreads(number * 0, number, number, value, value) == ({}, None)
-
-
 def test_bounds_and_pvalues_agree() -> None:
     """A gap is significant exactly from the reach on; runs that bound nothing bound nothing."""
     side = widened(0.01, 0.05, (10, 10), SessionSpread(4e-4, 7.0, 1e-5, 4), (1, 2))
@@ -213,13 +208,14 @@ def test_session_spreads_pool_series_and_versions(count: int, scatter: float) ->
             assert own.sessions == told[3]
 
 
-def test_two_series_that_never_vary_tell_of_a_third() -> None:
-    """Nothing varies between their sessions, so nothing is expected to; one series alone tells nothing."""
-    two = np.array([0, 0, 1, 1])
-    zero = np.zeros(4)
+def test_what_few_series_tell_of_another() -> None:
+    """Of two that never vary between sessions nothing varies; one alone tells nothing, nor do single sessions."""
+    two, zero = np.array([0, 0, 1, 1]), np.zeros(4)
     found, other = session_spreads(two, 10 + two, np.array([0, 1, 0, 1]), zero, zero)
     assert sorted(found) == [0, 1]
     assert other is not None
     assert other.variance == 0.0
     _, none = session_spreads(two[:2], two[:2], np.array([0, 1]), np.array([0.0, 0.1]), zero[:2])
     assert none is None
+    number, value = np.arange(3), np.arange(3, dtype=np.float64)
+    assert session_spreads(number * 0, number, number, value, value) == ({}, None)
