@@ -95,6 +95,24 @@ def test_a_proof_leaves_no_other_commit() -> None:
     assert (found.culprit, found.credible) == (8, (8,))
 
 
+@pytest.mark.parametrize("alpha", [0.05, 0.2])
+def test_what_a_step_leaves_against_scipy(alpha: float) -> None:
+    """The rank-sum test of the ends' changes against those of the step has half of the risk at each bound."""
+    rng, search = np.random.default_rng(2), Bisection(9, alpha=alpha)
+    whole, part = 1.3 * np.exp(0.02 * rng.standard_normal(12)), 1.2 * np.exp(0.02 * rng.standard_normal(10))
+    for pair, ratios in (((0, 8), whole), ((4, 5), part)):
+        for ratio in ratios.tolist():
+            search.add(*pair, 1.0, ratio)
+    found = search.finding()
+    assert (found.parent, found.culprit, found.unexplained) == (4, 5, True)
+    for bound, side in ((found.rest_low, "greater"), (found.rest_high, "less")):
+        near = [
+            stats.mannwhitneyu(whole, bound * factor * part, alternative=side, method="exact").pvalue
+            for factor in (1 - 1e-9, 1 + 1e-9)
+        ]
+        assert min(near) <= alpha / 2 < max(near)
+
+
 def test_the_same_pairs_give_the_same_answer() -> None:
     """A search that is gone on with after a kill knows only the pairs."""
     rng = np.random.default_rng(3)

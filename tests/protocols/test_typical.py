@@ -26,7 +26,14 @@ from speedproof.protocols.pair import PreparedPairs, Rules
 from speedproof.protocols.questions import ask
 from speedproof.protocols.results import Verdict
 from speedproof.protocols.typical import DRIFT, typical_runs
-from speedproof.protocols.units import compared, independent_units, matched_pair, paired_units, typical_units
+from speedproof.protocols.units import (
+    blocks_of,
+    compared,
+    independent_units,
+    matched_pair,
+    paired_units,
+    typical_units,
+)
 from speedproof.reporting.notes import caveats
 from speedproof.stats.dependence import variance_inflation
 
@@ -180,6 +187,24 @@ def test_sessions_that_are_no_pairs() -> None:
         (sessions(a, number, span=(0.0, 1.0)), sessions(a, number, span=(1.0, 2.0))),
     ):
         assert paired_units(Pair(KEY, x, y)) is not None
+
+
+def test_blocks_that_both_sides_have() -> None:
+    """In their order, whatever order runs are told in; none where sides took no turns or a value is below 0."""
+
+    def side(blocks: list[int], values: list[float], *traits: Trait, **fields: Any) -> Sample:
+        given = frozenset(traits or {Trait.RANDOM_ORDER})
+        return Sample(np.array(values), "", blocks=np.array(blocks), traits=given, **fields)
+
+    x, y = side([3, 0, 1], [13.0, 10.0, 11.0]), side([1, 2, 3], [21.0, 22.0, 23.0])
+    both = blocks_of(Pair(KEY, x, y))
+    assert both is not None
+    assert [values.tolist() for values in both] == [[11.0, 13.0], [21.0, 23.0]]
+    for other in (
+        side([2, 4], [1.0, 2.0]), side([1, 3], [1.0, -2.0]), side([1, 3], [1.0, 2.0], Trait.ORDER_KNOWN),
+        side([1, 3], [1.0, 2.0], processes=np.zeros(2, dtype=np.int64)), Sample(np.array([1.0, 2.0]), ""),
+    ):  # fmt: skip
+        assert blocks_of(Pair(KEY, x, other)) is blocks_of(Pair(KEY, other, x)) is None
 
 
 def measured(seed: int, sessions: int, label: str) -> Sample:
