@@ -122,6 +122,37 @@ def power_under_spikes(pairs: int, seed: int, most: int) -> Iterator[tuple[str, 
         yield str(n), _percent(_reject(1.1 * x, y)), _percent(ranks)
 
 
+def joint_risk(pairs: int, seed: int) -> Iterator[tuple[str, ...]]:
+    """A row a size of suite: how often Holm's procedure claims something of scattered versions, typical ratio 1.
+
+    Log-normal runs, those of X five times as scattered, then a thousand times; then without the least p-value.
+    """
+    for n, m, benchmarks in (
+        (6, 6, 20),
+        (5, 15, 20),
+        (4, 30, 10),
+        (8, 8, 3),
+        (10, 10, 20),
+        (12, 12, 100),
+        (20, 20, 100),
+    ):
+        suites = max(1, pairs // benchmarks)
+        shares = []
+        for unlike in (permutation._UNLIKE, 0.0):
+            permutation.least_pvalue.cache_clear()
+            with patch.object(permutation, "_UNLIKE", unlike):
+                for narrow in (0.01, 0.00005):
+                    rng = np.random.default_rng([seed, n, m])
+                    x = rng.lognormal(0.0, 0.05, (suites * benchmarks, n))
+                    found = typical_ratio_test(x, rng.lognormal(0.0, narrow, (suites * benchmarks, m)), 1.0)
+                    least = (
+                        np.minimum(found.pvalue, found.pvalue_less).reshape(suites, benchmarks).min(axis=1)
+                    )
+                    shares.append(np.mean(2 * benchmarks * least <= ALPHA))
+        permutation.least_pvalue.cache_clear()
+        yield f"{n} + {m}", str(benchmarks), *map(_percent, shares)
+
+
 def without_limits(pairs: int, seed: int) -> Iterator[tuple[str, ...]]:
     """A row a limit that is left out: the worst errors of unlike and of scattered runs, and power under spikes."""
     for name, constants in LIMITS.items():
@@ -216,7 +247,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument(
         "--table",
-        choices=("equal", "unlike", "scattered", "coverage", "power", "spikes", "without", "tails"),
+        choices=("equal", "unlike", "scattered", "coverage", "power", "spikes", "without", "joint", "tails"),
         help="only this one",
     )
     args = parser.parse_args()
@@ -271,6 +302,18 @@ def main() -> None:
             "Without a limit: % of pairs that err (unlike, then scattered), or find 1.10x under spikes",
             ("without", "3 + 10", "4 + 30", "4 + 100", "5 + 100", "6 + 30", "9 + 9", *map(str, range(3, 9))),
             lambda: without_limits(args.pairs, args.seed),
+        ),
+        "joint": (
+            "Suites of scattered versions: Holm claims something in % of them",
+            (
+                "runs",
+                "benchmarks",
+                "5 : 1",
+                "1000 : 1",
+                "5 : 1, without the least p-value",
+                "1000 : 1, without",
+            ),
+            lambda: joint_risk(20 * args.pairs, args.seed),
         ),
         "tails": (
             "Random permutations with p-values up to 5, 1, 0.1, 0.01 %, in %",

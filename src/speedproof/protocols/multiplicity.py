@@ -42,7 +42,7 @@ class ControlledVerdict(Struct, frozen=True):
     benchmark: str  # its name
     verdict: Verdict  # after control; undecided where the plain one was no claim of the family, or not proven
     plain: Verdict  # of the comparison by itself
-    # Adjusted, of the verdict; of the nearest claim when undecided; NaN when nothing was tested
+    # Adjusted, of the plain verdict; of the nearest claim where that is undecided; NaN when nothing was tested
     pvalue: float
     # 1 - adjusted p-value, and 1 - plain p-value of the same claim
     confidence: float

@@ -23,7 +23,7 @@ from speedproof.protocols.pair import DEFAULT, UNNAMED, PreparedPairs, Rules, Si
 from speedproof.protocols.results import Comparison
 from speedproof.protocols.typical import single_runs, typical_runs, typical_sides
 from speedproof.protocols.units import blocks_of
-from speedproof.stats.permutation import one_order
+from speedproof.stats.permutation import least_pvalue, one_order
 from speedproof.stats.power import runs_needed_means, runs_needed_ranks
 from speedproof.stats.ratio import scaled
 from speedproof.stats.scaling import in_common_unit
@@ -135,7 +135,7 @@ QUESTIONS: dict[str, Question] = _Questions(
             partial(_allowing_for_looks, typical_runs, None),
             "median",
             runs_needed_ranks,
-            one_order,
+            least_pvalue,
             typical_sides,
         ),
         Question("mean", "Mean", "in mean", "speedup", means),
@@ -157,7 +157,7 @@ QUESTIONS: dict[str, Question] = _Questions(
             single_runs,
             "median",
             runs_needed_ranks,
-            one_order,
+            least_pvalue,
             partial(typical_sides, paired=False),
         ),
         Question(

@@ -28,7 +28,7 @@ from speedproof.protocols.results import Comparison, Needed
 from speedproof.protocols.units import paired_units, summarise_all, typical_units
 from speedproof.stats.dependence import drifting, variance_inflation, walk_inflation
 from speedproof.stats.estimate import Estimate, OneSided
-from speedproof.stats.permutation import few_separate, one_order
+from speedproof.stats.permutation import few_separate, least_pvalue
 from speedproof.stats.power import runs_needed_ranks, typical_error
 from speedproof.stats.scaling import coarse_steps, middle, with_headroom
 from speedproof.stats.superiority import typical_ratio, typical_ratio_test, typical_ratio_tests
@@ -182,9 +182,9 @@ def _answers(sides: Batch, rules: Rules, *, of_chance: bool = False) -> list[Com
     def needed(undecided: Sequence[int]) -> Mapping[int, Needed | None]:
         """Runs that can decide at all, or that would find the difference that was observed."""
         n, m = slow.shape[-1], fast.shape[-1]
-        if one_order(n, m) > rules.alpha:
+        if least_pvalue(n, m) > rules.alpha:
             counts = (
-                k for k in count(2) if one_order(k, k) <= rules.alpha and not few_separate(k, rules.alpha)
+                k for k in count(2) if least_pvalue(k, k) <= rules.alpha and not few_separate(k, rules.alpha)
             )
             return fewest(sides, undecided, next(counts))
         arguments = (

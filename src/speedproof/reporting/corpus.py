@@ -193,8 +193,7 @@ def _answer(conclusion: Conclusion, voice: Voice, of_two: Sequence[str]) -> Iter
         yield voice.geometric_mean(means.these, means.benchmarks, conclusion.comparisons)
     for joint in () if voice.shaken else conclusion.controlled:
         if (joint.protocol, joint.method) == (conclusion.headline, "holm"):
-            claims = joint.family if conclusion.margin is not None else 0
-            yield voice.jointly(conclusion.alpha, joint.counts, claims)
+            yield voice.jointly(joint, whole.headlines)
     if not of_two:
         if conclusion.machines:
             shaken = f"In {conclusion.machines} of {plural(conclusion.versions, 'pair')} of versions"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import count
 from operator import attrgetter
 
 from msgspec import Struct
@@ -12,8 +13,9 @@ from msgspec import Struct
 from speedproof.data.notes import Note
 from speedproof.options import WORTH_KNOWING
 from speedproof.protocols.aggregates import LogRatios, banded
+from speedproof.protocols.multiplicity import Controlled
 from speedproof.protocols.questions import QUESTIONS
-from speedproof.protocols.results import Comparison, Verdict
+from speedproof.protocols.results import SEQUENTIAL, Comparison, Verdict
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.reporting import words
 from speedproof.reporting.model import (
@@ -89,11 +91,14 @@ class Voice(Struct, frozen=True):
         some = f" ({known} of {plural(of, 'benchmark')})" if known < of else ""
         return Text(f"Geometric mean: {ratio}{some}")
 
-    def jointly(self, alpha: float, counts: Mapping[Verdict, int], claims: int = 0) -> Text:
+    def jointly(self, family: Controlled, heads: Sequence[Comparison]) -> Text:
         """How many verdicts hold together at one risk; of more claims than two a benchmark, how many."""
-        kept = [f"{counts[v]} {word}" for v, word in [*self.kinds.items()][:3] if counts.get(v)]
-        how = f"Holm, {claims} claims" if claims else "Holm"
-        return Text(f"At a joint risk of {percent(alpha)} ({how}): {', '.join(kept) or 'none'}")
+        kept = [f"{family.counts[v]} {word}" for v, word in [*self.kinds.items()][:3] if family.counts.get(v)]
+        how = "Holm" if family.margin is None else f"Holm, {family.family} claims"
+        return Text(
+            f"At a joint risk of {percent(family.alpha)} ({how}): {', '.join(kept) or 'none'}"
+            f"{'' if kept else _too_few(family, heads)}"
+        )
 
     def bands(self, counts: Mapping[Verdict, Sequence[int]]) -> Table:
         """How many are proven to have changed by how much."""
@@ -265,3 +270,19 @@ def records(*results: SuiteComparison) -> Records:
         for c in result.comparisons
     )
     return ("reference", "candidate", *COLUMNS), rows
+
+
+def _too_few(family: Controlled, heads: Sequence[Comparison]) -> str:
+    """What it takes where so few runs of so many benchmarks cannot prove anything together; else empty."""
+    least, most = (
+        QUESTIONS[family.protocol].least_pvalue,
+        max((min(c.reference.n, c.candidate.n) for c in heads), default=0),
+    )
+    if (
+        not heads
+        or any(c.test == SEQUENTIAL for c in heads)
+        or family.family * least(most, most) <= family.alpha
+    ):
+        return ""
+    enough = next(n for n in count(most) if family.family * least(n, n) <= family.alpha)
+    return f"; it takes {plural(enough, heads[0].repeated)} of each version"

@@ -198,8 +198,7 @@ def _whole(result: SuiteComparison, voice: Voice) -> Iterator[Text]:
         yield voice.geometric_mean(means.these, means.benchmarks, means.benchmarks + len(means.left_out))
     for family in () if voice.shaken else result.controlled:
         if (family.method, family.protocol) == ("holm", protocol):
-            claims = family.family if family.margin is not None else 0
-            yield voice.jointly(family.alpha, family.counts, claims)
+            yield voice.jointly(family, result.headlines)
 
 
 def _benchmarks(

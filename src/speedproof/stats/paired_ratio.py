@@ -8,8 +8,8 @@ equals gamma speaks for nothing.
 
 By signs and ranks alone n sessions cannot prove more than 2^-n. So where all ratios lie on one side, Student's
 test of their logarithms may make the p-value smaller: at a risk below 2^-n both have to agree. Symmetric ratios
-then never err in more than 2^-n of all cases, normal ones not in more than the risk. The p-value is never less
-than that of two sets of n sessions, not paired, that do not overlap: no tail is believed further.
+then never err in more than 2^-n of all cases, normal ones not in more than the risk. No tail is believed further
+than that of runs that are not paired, to four fifths of 2^-n.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import numpy as np
 
 from speedproof.arrays import ArrayLike, ArrayPair, BoolArray, FloatArray
 from speedproof.stats.estimate import OneSided
-from speedproof.stats.permutation import one_order
+from speedproof.stats.permutation import least_pvalue
 from speedproof.stats.ratio import LogErrors, edges, hold, monotone
 from speedproof.stats.scaling import unbounded
 from speedproof.stats.signed_rank import untied_tail, walsh_averages
@@ -45,7 +45,7 @@ def paired_ratio(x: FloatArray, y: FloatArray, alpha: float, *, steps: FloatArra
     low, high = np.full(len(x), -np.inf), np.full(len(x), np.inf)
     if rejecting.size:
         low, high = least[:, least.shape[1] - rejecting[0]], most[:, rejecting[0] - 1]
-    elif one_order(n, n) <= alpha:
+    elif least_pvalue(n, n) <= alpha:
         low = np.minimum(least[:, 0], _student_bound(_logs(x, y, steps, -1.0), alpha))
         high = -np.minimum(-most[:, -1], _student_bound(-_logs(x, y, steps, 1.0), alpha))
     faster, slower = at_one.pvalue <= alpha, at_one.pvalue_less <= alpha
@@ -105,7 +105,7 @@ def runs_needed_pairs(x: ArrayLike, y: ArrayLike, alpha: float, power: float = 0
     effect = np.divide(squared, variance, out=np.full_like(squared, np.inf), where=variance != 0.0)
     effect = np.where(squared > 0.0, effect, np.nan)
     runs = (z + normal_quantile(power)) ** 2 / effect / _EFFICIENCY + 0.5 * z * z
-    fewest = next(n for n in itertools.count(2) if one_order(n, n) <= alpha)
+    fewest = next(n for n in itertools.count(2) if least_pvalue(n, n) <= alpha)
     needed = np.where(np.isnan(runs), np.inf, np.maximum(np.ceil(runs), fewest))
     return needed, needed
 
@@ -121,7 +121,7 @@ def _pvalues(d: FloatArray, edge: float) -> FloatArray:
     off = np.where(beyond[:, None], off, 1.0)
     mean, error = _mean_and_error(off / off.max(axis=1, keepdims=True))
     t = np.divide(mean, error, out=np.full_like(mean, np.inf), where=error > 0.0)
-    student = np.maximum(t_sf(t, n - 1.0), one_order(n, n))
+    student = np.maximum(t_sf(t, n - 1.0), least_pvalue(n, n))
     return np.where(beyond, np.minimum(student, ranks), ranks)
 
 

@@ -13,7 +13,15 @@ from msgspec import Struct
 
 from speedproof.arrays import ArrayLike, ArrayPair, BoolArray, FloatArray, IntArray
 from speedproof.stats.dependence import drifting
-from speedproof.stats.permutation import Null, Spread, null_distribution, one_order, studentised
+from speedproof.stats.permutation import (
+    Null,
+    Spread,
+    least_pvalue,
+    null_distribution,
+    of_unlike,
+    one_order,
+    studentised,
+)
 from speedproof.stats.ranks import ascending, listed, merged_places
 from speedproof.stats.ratio import scaled
 from speedproof.stats.special import decreasing_roots
@@ -107,10 +115,11 @@ def scores_of(pairs: Pairs) -> list[tuple[BoolArray, Score]]:
         if rows.any():
             inflation = pairs.inflation[rows]
             sizes = np.array([n, m]) / inflation
-            least = np.full(inflation.shape[0], one_order(n, m))
+            least = np.full(inflation.shape[0], least_pvalue(n, m))
             if not independent:
                 none = drifting(n, m, inflation.max(axis=1))
-                least = np.where(none, 0.5, np.exp(-_log_orders(sizes[:, 0], sizes[:, 1])))
+                orders = np.exp(-_log_orders(sizes[:, 0], sizes[:, 1]))
+                least = np.where(none, 0.5, np.maximum(orders, of_unlike(sizes.min(axis=1))))
             null = null_distribution(n, m, independent)
             score = Score(null, independent, inflation, sizes.min(axis=1), least)
             parts.append((rows, score))

@@ -159,8 +159,9 @@ def _at_one(
             for k in np.flatnonzero((single < n + m) & (single < most_single(min(n, m)))):
                 groups = np.diff(np.flatnonzero(ends[k]), prepend=-1)
                 t, sizes = float(scored[k]), tuple(groups.tolist())
-                upper[k] = _known(tied_pvalue(sizes, n, t), float(upper[k]))
-                lower[k] = _known(tied_pvalue(sizes[::-1], n, -t), float(lower[k]))
+                least = float(score.least[k])
+                upper[k] = max(_known(tied_pvalue(sizes, n, t), float(upper[k])), least)
+                lower[k] = max(_known(tied_pvalue(sizes[::-1], n, -t), float(lower[k])), least)
         pvalue[rows], pvalue_less[rows] = upper, lower
     at_one = _beyond_drift(1.0, OneSided(pvalue, pvalue_less), beyond_drift(pairs, stepped=False))
     return at_one, (chance, se, quantile)
