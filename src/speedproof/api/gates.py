@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -97,26 +97,6 @@ class GateResult(Shown, Struct, frozen=True):
         return f"<GateResult: {self.outcome.value}, {decided + absent} benchmarks{lacking}>"
 
 
-def refuse_unusable(suite: Suite, reference: str, only: Sequence[str] = (), skip: Sequence[str] = ()) -> None:
-    """Refuse a reference some of whose benchmarks cannot be used: a gate must not pass without looking at them."""
-    usable = {key.benchmark for key, version in suite.samples if version == reference}
-    lost = [
-        skipped
-        for skipped in suite.skipped
-        if skipped.benchmark
-        and skipped.version is None
-        and skipped.benchmark not in usable
-        and wanted(skipped.benchmark, only, skip)
-    ]
-    if lines := why_left_out(lost):
-        reasons = "".join(f"\n  {line}" for line in lines)
-        raise UsageError(
-            "some measurements cannot be used; correct them, or leave out their benchmarks with ",
-            Parameter("skip"),
-            f":{reasons}",
-        )
-
-
 @checked()
 def gate(
     suite: Suite,
@@ -205,6 +185,7 @@ def gate(
     if candidate is None and (looks or 1) == 1 and after is None:
         versions, candidates = of_session(suite, reference)
     versions = versions or two_versions(suite, reference, candidate, "a gate")
+    _refuse_unusable(suite, versions[0])
     if quantile is not None and protocol is not None:
         raise UsageError(f"quantile={quantile!r} is a protocol of its own: leave protocol={protocol!r} out")
     deciding = protocol if quantile is None else quantile_name(quantile_given(quantile))
@@ -236,6 +217,19 @@ def gate(
     now = decide(suite, versions, lambda name: given(name) if name in again else None, rules, done, floor)
     _refuse_the_same(after.decision, now)
     return GateResult(together(after.decision, _of_something(suite, now)), suite)
+
+
+def _refuse_unusable(suite: Suite, reference: str) -> None:
+    """Refuse a reference some of whose benchmarks cannot be used: a gate must not pass without looking at them."""
+    usable = {key.benchmark for key, version in (*suite.samples, *suite.not_chosen) if version == reference}
+    lost = [one for one in suite.skipped if one.benchmark and one.benchmark not in usable]
+    if lines := why_left_out(lost):
+        raise UsageError(
+            "some measurements cannot be used; correct them, or leave out their benchmarks with ",
+            Parameter("skip"),
+            ":",
+            *(f"\n  {line}" for line in lines),
+        )
 
 
 def of_policies(suite: Suite, demand_of: Callable[[str], Demand | None], alpha: float) -> GateResult:

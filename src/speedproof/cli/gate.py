@@ -261,12 +261,11 @@ def _decided(
     asked: GateOptions, settings: Gating, count: int, before: "sp.GateResult | None", console: Console
 ) -> "sp.GateResult":
     """The gate's answer."""
-    from speedproof.api.gates import demanding, refuse_unusable
+    from speedproof.api.gates import demanding
 
     choosing = replace(asked.choosing, metric=asked.metric[-1] if asked.metric else None)
     suite = _load(asked)
     reference = suite.versions[0]
-    refuse_unusable(suite, reference, choosing.only, choosing.skip)
     suite = select(suite, choosing, console)
     report_leftovers(suite, console)
     demand = demanding(suite, before, settings.policy, settings.margin)

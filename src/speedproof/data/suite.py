@@ -256,10 +256,14 @@ class Suite(Alike, Struct, frozen=True, eq=False, dict=True):
             chosen = self._restricted(
                 lambda key, version: (version if self.commands else key.benchmark) in kept
             )
+            if not self.commands:
+                left = (s for s in chosen.skipped if not s.benchmark or wanted(s.benchmark, only, skip))
+                chosen = replace(chosen, skipped=tuple(left))
         if not chosen.samples:
             given = [" or ".join(map(repr, patterns)) for patterns in (only or ("*",), skip) if patterns]
             text = f"no {what} matches {' and not '.join(given)} (patterns take * and ?)"
-            raise UsageError(f"{text}; {nearest_of(''.join(only[:1]), names)}")
+            lost = (f"\n  left out: {line}" for line in why_left_out(chosen.skipped)[:_NAMED])
+            raise UsageError(f"{text}; {nearest_of(''.join(only[:1]), names)}", *lost)
         if metric == "all":
             return chosen
         if metric is not None and metric not in chosen.metrics:

@@ -14,6 +14,7 @@ from typing import IO, Any
 
 import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from speedproof.arrays import FloatArray, IntArray, NDArray
 from speedproof.data.names import plural as plural
@@ -33,8 +34,16 @@ def records_of(items: Iterable[Record | Skipped]) -> list[Record]:
 
 
 def changed(items: Iterable[Record | Skipped], change: Callable[[Record], Record]) -> list[Record | Skipped]:
-    """The same items with every record changed by a function."""
-    return [change(item) if isinstance(item, Record) else item for item in items]
+    """The same items with every record changed by a function; what was left out of one is called as it is."""
+    items = list(items)
+    after = [change(item) if isinstance(item, Record) else item for item in items]
+    names = {a.benchmark: b.benchmark for a, b in zip(items, after, strict=True) if isinstance(a, Record)}
+    return [
+        replace(item, benchmark=names[item.benchmark])
+        if isinstance(item, Skipped) and item.benchmark in names
+        else item
+        for item in after
+    ]
 
 
 def nested(parts: Sequence[FloatArray]) -> tuple[FloatArray, IntArray]:

@@ -79,7 +79,13 @@ def undermining(measured: Sample, used: Sample, side: str, others: Sequence[Samp
 
 
 def of_runs(
-    measured: Sample, used: Sample, side: str, *, other_nested: bool, least: float | None = None
+    measured: Sample,
+    used: Sample,
+    side: str,
+    *,
+    other_nested: bool,
+    least: float | None = None,
+    metric: str = "",
 ) -> list[Note]:
     """Failed checks that do not depend on run order: number, history, nesting, zeros, tampering.
 
@@ -101,7 +107,7 @@ def of_runs(
         count = int(np.sum(measured.values <= 0))
         message = f"{count} of {measured.n} values are not above 0: ratios mean little or nothing"
         notes.append(Note(Assumption.POSITIVE_VALUES, message, (side,), statistic=float(count)))
-        if measured.unit == "s" and least == measured.values.max():
+        if (measured.unit == "s" or metric == "time") and least == measured.values.max():
             notes.append(Note(Assumption.SOME_TIME, "every value is 0", (side,)))
     if seen:
         notes += [

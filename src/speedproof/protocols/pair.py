@@ -227,8 +227,12 @@ class PreparedPairs:
             (
                 same_values(pair.reference, pair.candidate),
                 [Note(Assumption.NESTING, compared(pair), held=True)] if cut is not pair else [],
-                of_runs(pair.reference, x, "X", other_nested=pair.candidate.nested, least=of_x),
-                of_runs(pair.candidate, y, "Y", other_nested=pair.reference.nested, least=of_y),
+                of_runs(
+                    pair.reference, x, "X", other_nested=pair.candidate.nested, least=of_x, metric=metric
+                ),
+                of_runs(
+                    pair.candidate, y, "Y", other_nested=pair.reference.nested, least=of_y, metric=metric
+                ),
             )
             for pair, cut, x, y, of_x, of_y in zip(
                 self.pairs,
@@ -239,6 +243,7 @@ class PreparedPairs:
                 self.least[1::2],
                 strict=True,
             )
+            for metric in [pair.key.metric]
         ]
 
         @cache

@@ -171,7 +171,7 @@ def _answer(side: Sides, rules: Rules) -> Comparison:
         pvalue_slower=slower,
         speedup=Estimate(observed, *ends, 1 - alpha),
         verdict=verdict_of(pvalue, slower, None, alpha),
-        checks=tuple(_checks(decision, side, alpha, (ends[0], observed, ends[1]))),
+        checks=(*_checks(decision, side, alpha, (ends[0], observed, ends[1])), *side.checks),
         needed=_needed(state, failing) if stopped else None,
         difference=None if math.isnan(difference[0]) else _scaled(difference, -shift, alpha),
     )

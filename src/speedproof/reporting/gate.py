@@ -316,7 +316,7 @@ def _table(result: GateDecision, lines: Sequence[_Line], *, everything: bool, un
         *(version_columns(*sides.pop()) if len(sides) == 1 else right("was", "now")),
         Column("change"),
         Column("proven", drop=-1),
-        *([Column("limit")] if limits else []),
+        *([Column("limit", drop=-2)] if limits else []),
         Column(""),
     )
     return Table.of(columns, rows)
@@ -362,4 +362,4 @@ def _least(bound: float) -> Cell:
 
 
 def _most(bound: str, word: str = "") -> Cell:
-    return Cell(f"at most {bound}{word}", shorter=(f"≤ {bound}{word}", f"≤ {bound}"))
+    return Cell(f"at most {bound}{word}", shorter=(f"≤ {bound}{word}",))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import textwrap
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 
 from msgspec import Struct
@@ -139,7 +139,9 @@ def _table(table: Table, width: int, *, paint: Paint) -> Iterator[str]:
         below = table.of_columns([*range(table.repeats), *gone])
         yield from _table(below, width, paint=paint)
     elif gone and (dropped := ", ".join(table.columns[i].title for i in gone)) != "runs":
-        room = f"(no room for: {dropped}; COLUMNS={2 * width} makes room)"
+        widths = range(width, 2 * width)
+        enough = bisect_left(widths, True, key=lambda wide: {*gone} <= {*_layout(table, shown, wide).kept})
+        room = f"(no room for: {dropped}; COLUMNS={width + enough} makes room)"
         yield from _wrapped(Text(room, "dim"), width, paint)
 
 
