@@ -258,6 +258,23 @@ def test_a_pattern_that_matches_nothing_is_said(write: Write, command: str) -> N
         assert notes == [f"speedproof: note: the pattern {given!r} matches no benchmark" for given in said]
 
 
+def test_what_of_the_reference_cannot_be_used_is_refused(tmp_path: Path) -> None:
+    """In Python, too, unless it is left out; a missing value is no more than that."""
+    for name in ("old", "new"):
+        (tmp_path / f"{name}.csv").write_text(
+            "benchmark,time\n" + "".join(f"a,1.{i}\nb,NA\n" for i in range(4))
+        )
+        (tmp_path / f"{name}.txt").write_text("1.0\nNaN\n1.1\n1.2\n1.3\n")
+    files = [str(tmp_path / f"{name}.csv") for name in ("old", "new")]
+    code, _, err = gate(*files)
+    assert (code, "leave out their benchmarks with --skip" in err) == (2, True)
+    with pytest.raises(sp.SpeedproofError, match="cannot be used"):
+        sp.gate(sp.read(*files))
+    assert gate(*files, "--skip", "b")[0] == 3
+    assert sp.gate(sp.read(*files).select(skip="b")).exit_code == 3
+    assert gate(*(path.replace("csv", "txt") for path in files))[0] == 3
+
+
 def looked(number: int, *files: str, of: int = 3, more: Sequence[str] = ()) -> tuple[int, str, str]:
     return gate(*files, "--look", f"{number}/{of}", "--open", "open", *more)
 

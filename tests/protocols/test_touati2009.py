@@ -11,7 +11,7 @@ from scipy import stats
 from tests.protocols.asking import compare_2009
 
 from speedproof.data.notes import Assumption
-from speedproof.data.sample import Sample
+from speedproof.data.sample import Sample, Trait
 from speedproof.protocols.aggregates import accelerated_2009, gain_2009
 from speedproof.protocols.pair import Rules
 from speedproof.protocols.results import Comparison, State, Verdict
@@ -71,6 +71,13 @@ def test_example_2_1() -> None:
     assert math.floor(found.speedup.value * 100) / 100 == 1.95
     assert round(found.reference.minimum / found.candidate.minimum, 2) == 4.86
     assert [round(c.statistic, 7) for c in found.checks[:2]] == [0.7032736, 0.7032736]
+
+
+@pytest.mark.parametrize("trait", [Trait.FAILED_RUNS, Trait.STOPPED_ON_RESULT, Trait.TRIMMED])
+def test_what_undermines_other_protocols_undermines_it(trait: Trait) -> None:
+    x, y = Sample(np.array(T1), traits=frozenset({trait})), Sample(np.array(T2))
+    found = compare_2009(x, y, Rules(0.05))
+    assert (found.verdict, found.proven) == (Verdict.FASTER, False)
 
 
 def test_example_2_2() -> None:
