@@ -50,11 +50,16 @@ def test_a_clean_step_is_found_wherever_it_is(culprit: int, factor: float) -> No
     assert not found.more
 
 
-def test_a_proof_takes_six_pairs() -> None:
-    search = Bisection(2, alpha=0.4)
+@pytest.mark.parametrize("alpha", [0.4, 0.05, 0.01])
+def test_a_proof_takes_six_pairs_and_two_thirds_of_the_risk(alpha: float) -> None:
+    search, alone, proven = Bisection(2, alpha=alpha), PairedSequence(alpha=2 / 3 * alpha), []
     while search.stage() is not Stage.DONE:
-        search.add(0, 1, 1.0 + 1e-3 * search.pairs, 1.5)
-    assert (search.pairs, search.finding().outcome) == (6, BisectionOutcome.CULPRIT)
+        pair = 1.0 + 1e-3 * search.pairs, 1.5
+        search.add(0, 1, *pair)
+        alone.add(*pair)
+        proven.append(alone.result().slower)
+    assert search.pairs == max(6, 1 + proven.index(True))
+    assert search.finding().outcome is BisectionOutcome.CULPRIT
 
 
 @pytest.mark.parametrize("noise", [0.0005, 0.0])

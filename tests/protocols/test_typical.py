@@ -232,11 +232,12 @@ def test_four_sessions_are_the_units(
 
 @pytest.mark.parametrize(("sizes", "first", "last"), [
     (((1, 3, 2), (2, 2)), 0, 1), (((5, 4), (7, 3)), 1, 3), (((4, 6), (5, 4)), 0, 4), (((2, 3), (3, 3)), 0, 2),
+    (((5,), (3,)), 0, 5),
 ])  # fmt: skip
 def test_the_last_places_that_every_process_has(
     sizes: tuple[tuple[int, ...], ...], first: int, last: int
 ) -> None:
-    """By a loop over processes; an even number where there are two."""
+    """By a loop over processes; an even number where there are two, and all of one process a side."""
     sides: list[Sample] = []
     expected: list[list[float]] = []
     for start, counts in zip((1.0, 101.0), sizes, strict=True):

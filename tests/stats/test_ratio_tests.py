@@ -273,9 +273,9 @@ def test_one_value_below_zero_leaves_no_ratio(side: int) -> None:
     both = np.ones((2, 1, 5)) + np.arange(5) / 10
     both[side, 0, 2] = -1.0
     for gamma in (0.9, 1.1):
-        test = typical_ratio_test(*both, gamma)
+        test = typical_ratio_test(both[0], both[1], gamma)
         assert np.isnan([test.pvalue, test.pvalue_less]).all()
-    assert np.isnan(typical_ratio(*both, 0.05).estimate).all()
+    assert np.isnan(typical_ratio(both[0], both[1], 0.05).estimate).all()
 
 
 ALPHAS = (1e-3, 0.05, 0.45)
