@@ -265,6 +265,7 @@ def test_review_gives_the_verdict_again_and_runs_nothing() -> None:
     assert "speedproof run --review r.jsonl" in page
     session = json.loads(speedproof("run", "--review", "r.jsonl", "--json")[1])["session"]
     assert [of["reason"] for of in session["measured"]] == ["proven"]
+    assert [*session["reasons"].values()] == ["decided"]
 
 
 def test_sessions_are_compared_by_their_fields() -> None:

@@ -176,14 +176,16 @@ class Measurement:
         """What the recalled blocks prove, without measuring anything."""
         result = self._found(self._session.review())
         # Why it ended then, not why it would by the rules of now.
-        on_result = self._last_end.on_result if self._last_end else {}
+        end = self._last_end or EndLine(self._head.session, "")
+        on_result, reasons = end.on_result, tuple((name, end.reason) for name, _ in result.measured.reasons)
         findings = tuple(
             f
             if f.candidate in on_result.get(f.benchmark, ()) or f.reason == WORSE_ON_AVERAGE
             else replace(f, reason="")
             for f in result.findings
         )
-        return replace(result, findings=findings, measured=replace(result.measured, on_result=on_result))
+        measured = replace(result.measured, on_result=on_result, reasons=reasons)
+        return replace(result, findings=findings, measured=measured)
 
     def _found(self, measured: Measured) -> RaceResult:
         # A policy holds every benchmark of the plan, measured or not.

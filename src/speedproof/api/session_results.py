@@ -61,7 +61,8 @@ class SessionOrigin(Struct, frozen=True):
     # The margin within which versions are the same, or of a policy; the precision that was asked for
     margin: float | None
     precision: float | None
-    reasons: dict[str, str]  # by benchmark, why measuring ended; empty when it was only looked at again
+    # By benchmark, why measuring ended; looked at again, why the session did, empty where it was killed
+    reasons: dict[str, str]
     interrupted: bool  # whether a signal ended it
     tallies: tuple[Tally, ...]  # what became of the runs
     measured: tuple[CandidateRuns, ...]  # of each candidate on each benchmark

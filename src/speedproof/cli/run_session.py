@@ -118,6 +118,7 @@ def _measure(options: RunOptions, asked: Request, console: Console, held: ExitSt
     console.remark(f"results are in {path}")
     if outcome.measured.interrupted:
         console.remark(f"to go on: speedproof run --resume {_called(named)}")
+    _say_why(console, outcome)
     return _report(options, console, path, [*head.resumes, head.session], outcome, named)
 
 
@@ -269,13 +270,10 @@ def _report(
     return code
 
 
-def _remark(console: Console, ended: EndedSession) -> None:
-    """Why each benchmark ended, and what was asked for and is nowhere."""
-    from speedproof.api.session_results import who
-
-    measured = ended.race.measured
+def _say_why(console: Console, outcome: RaceResult) -> None:
+    """Why each benchmark ended."""
     reasons: dict[str, list[str]] = {}
-    for benchmark, reason in measured.reasons:
+    for benchmark, reason in outcome.measured.reasons:
         reasons.setdefault(reason, []).append(benchmark)
     for reason, names in reasons.items():
         if reason == "interrupted":
@@ -283,6 +281,13 @@ def _remark(console: Console, ended: EndedSession) -> None:
         elif reason not in ("", "decided"):
             whose = "" if names == [UNNAMED] else f"{enumerate_names(names, 5)}: "
             console.remark(f"{whose}ended because {reason}")
+
+
+def _remark(console: Console, ended: EndedSession) -> None:
+    """What went wrong, and what was asked for and is nowhere."""
+    from speedproof.api.session_results import who
+
+    measured = ended.race.measured
     console.remark(*(f"error: {problem}" for problem in measured.unfinished))
     for tally in measured.tallies:
         whose = who(tally.version, tally.benchmark)
