@@ -121,6 +121,7 @@ def coverage(
                 speedup, log = known[at]
                 suite.add(LogRatios.of(speedup * math.exp(shift), replace(log, centre=log.centre + shift)))
             means = suite.means(ALPHA)
+            assert means is not None  # of two or more
             these += means.these.low <= math.exp(sum(logs) / size + unlike) <= means.these.high
             like += means.like_these.low <= 1.1 * math.exp(unlike) <= means.like_these.high
         found[size] = Share(these, repeats), Share(like, repeats)

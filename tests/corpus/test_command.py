@@ -101,7 +101,7 @@ def test_why_of_a_corpus_is_that_of_its_files(tmp_path: Path) -> None:
     assert "between states" in page  # as with --details
     assert "exclude each other" in speedproof(*asked, "--pairs", "all")[2]
     found = sp.Corpus(corpus).compare(workers=1)
-    of_three = msgspec.structs.replace(found.conclusion, versions=3)
+    of_three = msgspec.structs.replace(found.conclusion, pairs=3)
     with pytest.raises(sp.SpeedproofError, match="name a reference and a candidate"):
         msgspec.structs.replace(found, conclusion=of_three).why()
 

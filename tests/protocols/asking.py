@@ -26,7 +26,9 @@ plan_runs = partial(planning.plan_runs, alpha=0.05)
 
 
 def geometric_means(pairs: Sequence[Pair]) -> aggregates.GeometricMeans:
-    return aggregates.geometric_means(answers("mean", PreparedPairs(pairs)), alpha=0.05)
+    found = aggregates.geometric_means(answers("mean", PreparedPairs(pairs)), alpha=0.05)
+    assert found is not None
+    return found
 
 
 def log_ratios(pairs: Sequence[Pair], floor: NoiseFloor | None = None) -> aggregates.LogRatios:

@@ -36,7 +36,8 @@ from speedproof.protocols.results import WITHHELD, Comparison, Needed, RSpeedup,
 from speedproof.protocols.sequential import NO_NUMBER, CandidateResult
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.reporting import planning
-from speedproof.reporting.corpus import comparisons, contents, modelled, table_of
+from speedproof.reporting.corpus import compared as corpus_report
+from speedproof.reporting.corpus import contents, modelled, table_of
 from speedproof.reporting.gate import report as gate_report
 from speedproof.reporting.gate import sentence
 from speedproof.reporting.mixtures import modes_report
@@ -296,7 +297,7 @@ def test_a_conclusion_of_many_comparisons(tmp_path: Path) -> None:
     of = answers.conclusion
     (whole,) = of.results
     assert whole.hpt is not None
-    (details,) = comparisons(of, answers.versions, details=True, everything=True).sections
+    (details,) = corpus_report(of, None, details=True, everything=True).sections
     marked = "not proven (!)"
     rows = [["protocol", "faster", "slower", "the same", "undecided", marked, "Holm", "BH", "share faster"]]
     for protocol, counts in of.counts.items():
@@ -325,10 +326,8 @@ def test_a_conclusion_of_many_comparisons(tmp_path: Path) -> None:
         seen.add(tuple(name for name in ("Holm", "BH", "share faster") if name in head))
     assert seen == {(), ("Holm",), ("Holm", "BH"), ("Holm", "BH", "share faster")}
 
-    def told(asked: int = 0, everything: bool = False, **fields: Any) -> list[str]:
-        report = comparisons(
-            replace(of, **fields), answers.versions, details=False, everything=everything, pairs=asked
-        )
+    def told(everything: bool = False, **fields: Any) -> list[str]:
+        report = corpus_report(replace(of, **fields), None, everything=everything)
         return [" ".join(line) for line in lines(replace(report, hints=()))]
 
     failed = told(failures=tuple("abcde"))
@@ -342,16 +341,17 @@ def test_a_conclusion_of_many_comparisons(tmp_path: Path) -> None:
     (of_two,) = [line for line in shaken if "two speeds" in line]
     assert not of_two.startswith("In 1 of")
     trend: dict[str, Any] = {"undermined": 1, "undermining": ((Assumption.TREND, 1),)}
-    several = told(5, versions=3, machines=1, **trend)
+    several = told(pairs=3, apart=2, machines=1, in_some=(4, ("a", "b", "c", "d")), **trend)
     assert several[0].startswith("3 pairs of versions: ")
     assert "In 1 of 3 pairs of versions the machine ran at two speeds: nothing of them is proven." in several
     assert "2 more pairs of versions have no benchmark in common." in several
+    assert "Not in every version: 4 benchmarks (a, b, c and 1 more)" in several
     assert any(line.startswith("! In 1 comparison the true risk may be larger") for line in several)
     assert not any("Geometric mean" in line or "joint risk" in line for line in several)
     assert any("(typical run, not proven)" in line for line in several)
     assert any(line.startswith("shown change") for line in several)
     assert any(line.startswith("! In 1 benchmark the true risk may be larger") for line in told(**trend))
-    assert not any("more pairs" in line for line in told(1))
+    assert not any("more pairs" in line for line in told())
     known = {"only_reference": ("a", "b"), "only_candidate": ("c",)}
     for count, more in ((1, ""), (3, " (and 2 more)")):
         one = replace(whole, problems=("b: units",), **known)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 import os
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -42,6 +41,7 @@ from speedproof.formats.versions import named, onto_versions, stem_of
 from speedproof.options import ASKED, Judging, QuestionName, SessionAsked, main_metric
 from speedproof.protocols.pair import Rules
 from speedproof.protocols.suite import SuiteComparison
+from speedproof.reporting.corpus import compared, fits_one_sheet
 from speedproof.reporting.model import MANY, Report, Reported, comparisons_to_json
 from speedproof.reporting.shown import Shown
 
@@ -257,7 +257,7 @@ class Corpus:
         if not conclusion.comparisons and not conclusion.failures:
             answers.forget()
             raise UsageError(f"{at}: no benchmark that two versions have can be compared ({chosen})")
-        return CorpusComparison(conclusion, versions, self.place, asked)
+        return CorpusComparison(conclusion, self.place, asked)
 
     @checked()
     def model(
@@ -404,8 +404,6 @@ class CorpusComparison(Shown, Struct, frozen=True):
     ----------
     conclusion : Conclusion
         Counts, geometric means, what holds together at one risk, the clearest changes.
-    versions : tuple of str
-        All of the corpus, among which short names stay distinct.
     corpus : str
         Where it is.
     asked : Asked
@@ -413,7 +411,6 @@ class CorpusComparison(Shown, Struct, frozen=True):
     """
 
     conclusion: Conclusion
-    versions: tuple[str, ...]
     corpus: str
     asked: Asked
 
@@ -432,7 +429,8 @@ class CorpusComparison(Shown, Struct, frozen=True):
 
     def reports(self, *, details: bool = False, everything: bool = False) -> Iterable[Report]:
         """The conclusion in words; ``everything``: up to a hundred of the largest changes."""
-        return (self._report(self._few(), details=details, everything=everything),)
+        few = self._few()
+        return (compared(self.conclusion, few and few[0], details=details, everything=everything),)
 
     def why(self) -> WhyResult:
         """What the differences of two versions go with: of all benchmarks, or of the largest changes."""
@@ -440,7 +438,7 @@ class CorpusComparison(Shown, Struct, frozen=True):
         from speedproof.corpus.conclude import samples_of
 
         conclusion = self.conclusion
-        if conclusion.versions > 1:
+        if conclusion.pairs > 1:
             raise UsageError(
                 "what differences go with is said of two versions; name a reference and a candidate"
             )
@@ -457,27 +455,11 @@ class CorpusComparison(Shown, Struct, frozen=True):
         """The same comparison in memory, if it fits on one sheet; otherwise None."""
         from speedproof.corpus.conclude import in_memory
 
-        conclusion = self.conclusion
-        if conclusion.versions != 1 or conclusion.comparisons > MANY or conclusion.failures:
+        if not fits_one_sheet(self.conclusion):
             return None
-        whole = conclusion.results[0]
+        whole = self.conclusion.results[0]
         chosen = {(whole.reference, whole.candidate): [key.benchmark for key in self.keys()]}
         return next(in_memory(self.corpus, chosen, self.asked))
-
-    def _report(
-        self, few: tuple[SuiteComparison, Suite] | None, *, details: bool, everything: bool, **drawn: Any
-    ) -> Report:
-        """The sheet for files where the comparison is small (``few``), else the conclusion."""
-        from speedproof.reporting.corpus import comparisons, of_few
-
-        # How many pairs were asked for; 0 for neighbours, which depend on the benchmark.
-        asked = self.asked.pairs
-        pairs = math.comb(len(self.versions), 2) if asked == "all" else len(asked)
-        pairs *= asked != "consecutive"
-        if few is not None:
-            return of_few(self.conclusion, few[0], details=details, pairs=pairs)
-        shown = {"details": details, "everything": everything, "pairs": pairs, **drawn}
-        return comparisons(self.conclusion, self.versions, **shown)
 
     def written(self) -> Reported:
         """With the largest changes drawn, for which their samples are read."""
@@ -485,7 +467,7 @@ class CorpusComparison(Shown, Struct, frozen=True):
         from speedproof.reporting.formats.html.panels import panels
 
         if (few := self._few()) is not None:
-            report = self._report(few, details=True, everything=True)
+            report = compared(self.conclusion, few[0], details=True)
             return Reported((report,), few[1], results=[few[0]])
         chosen: dict[tuple[str, str], list[str]] = {}
         for name, *versions in self.conclusion.largest:
@@ -495,7 +477,7 @@ class CorpusComparison(Shown, Struct, frozen=True):
             for result, suite in in_memory(self.corpus, chosen, self.asked)
             for name, panel in panels(result, suite, result.margin).items()
         }
-        return Reported((self._report(None, details=True, everything=True, drawn=drawn),))
+        return Reported((compared(self.conclusion, None, details=True, everything=True, drawn=drawn),))
 
     def __repr__(self) -> str:
         return f"<CorpusComparison: {self.conclusion.comparisons} comparisons>"

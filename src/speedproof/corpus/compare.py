@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import gc
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from hashlib import blake2b
 from itertools import combinations, pairwise
@@ -44,7 +44,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _TOGETHER = 2048
-_NAMED = 20
+NAMED = 20
+"""So many names of what some version lacks are kept."""
 
 Pairs = Literal["all", "consecutive"] | tuple[tuple[str, str], ...]
 
@@ -137,7 +138,8 @@ def _compare_part(task: Task) -> int:
         seen = Seen.of(of_two, versions, rules, skipped, heads[start:end], totals)
         note.append((versions, msgspec.to_builtins(seen)))
         skipped = []
-    task.keep(_rows_of(by_protocol, two_speeds_of(pairs)), note, use_dictionary=_REPEATED)
+    said = {"pairs": note, "held": held_by(suite)}
+    task.keep(_rows_of(by_protocol, two_speeds_of(pairs)), said, use_dictionary=_REPEATED)
     return len(pairs)
 
 
@@ -168,8 +170,26 @@ def _paired(suite: Suite, wanted: Pairs, order: Sequence[str]) -> dict[tuple[str
     }
 
 
-def _first(keys: Sequence[Key]) -> tuple[str, ...]:
-    return tuple(sorted(key.benchmark for key in keys)[:_NAMED])
+Held = tuple[tuple[str, ...], int, list[str]]
+"""Versions, how many benchmarks these have and no other, and the first names of these."""
+
+
+def held_by(suite: Suite) -> list[Held]:
+    """What tells which benchmarks a version lacks, whoever it is compared with."""
+    versions: dict[Key, list[str]] = {}
+    for key, version in suite.samples:
+        versions.setdefault(key, []).append(version)
+    return held_together(((*sorted(of),), 1, [key.benchmark]) for key, of in versions.items())
+
+
+def held_together(parts: Iterable[Held]) -> list[Held]:
+    """The same of parts that have no benchmark in common."""
+    held: dict[tuple[str, ...], tuple[list[int], list[str]]] = {}
+    for versions, count, names in parts:
+        counts, known = held.setdefault(tuple(versions), ([], []))
+        counts.append(count)
+        known += names
+    return [(versions, sum(counts), sorted(names)[:NAMED]) for versions, (counts, names) in held.items()]
 
 
 class Seen(msgspec.Struct):
@@ -179,9 +199,6 @@ class Seen(msgspec.Struct):
     """
 
     pairs: int = 0
-    only_reference: int = 0
-    only_candidate: int = 0
-    alone: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())  # the first names of what either has alone
     problems: list[str] = []
     incomparable: int = 0
     ratios: LogRatios = msgspec.field(default_factory=LogRatios)
@@ -203,10 +220,7 @@ class Seen(msgspec.Struct):
         problems = [*(reason for _, reason in pairing.incomparable), *skipped]
         return cls(
             pairs=len(pairing.pairs),
-            only_reference=len(pairing.only_reference),
-            only_candidate=len(pairing.only_candidate),
-            alone=(_first(pairing.only_reference), _first(pairing.only_candidate)),
-            problems=problems[:_NAMED],
+            problems=problems[:NAMED],
             incomparable=len(problems),
             ratios=log_ratios(heads),
             totals=totals,
@@ -220,12 +234,8 @@ class Seen(msgspec.Struct):
     def add(self, other: Seen) -> None:
         """Take in what another part says."""
         self.pairs += other.pairs
-        self.only_reference += other.only_reference
-        self.only_candidate += other.only_candidate
-        x, y = (tuple(sorted([*a, *b])[:_NAMED]) for a, b in zip(self.alone, other.alone, strict=True))
-        self.alone = x, y
         self.incomparable += other.incomparable
-        self.problems = [*self.problems, *other.problems][:_NAMED]
+        self.problems = [*self.problems, *other.problems][:NAMED]
         self.ratios.add(other.ratios)
         self.totals = [[a + c, b + d] for (a, b), (c, d) in zip(self.totals, other.totals, strict=True)]
         self.rates = self.rates or other.rates

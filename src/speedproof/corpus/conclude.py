@@ -17,7 +17,17 @@ from msgspec import Struct, convert
 from msgspec.structs import replace
 
 from speedproof.corpus.answers import Answers
-from speedproof.corpus.compare import PVALUES, SPEEDS, Asked, Seen, answer_columns, pairs_of
+from speedproof.corpus.compare import (
+    NAMED,
+    PVALUES,
+    SPEEDS,
+    Asked,
+    Held,
+    Seen,
+    answer_columns,
+    held_together,
+    pairs_of,
+)
 from speedproof.corpus.read import fetched, parts_of, quoted, rows_of
 from speedproof.corpus.schema import digest, opened, records
 from speedproof.data.notes import UNDERMINING, Assumption, Note
@@ -65,6 +75,7 @@ class Conclusion(Struct, frozen=True):
     results: tuple[SuiteComparison, ...]  # the first twenty pairs, and those with the largest changes
     # Of each of the results how many benchmarks only the reference has, only the candidate, cannot be compared
     lacking: tuple[tuple[int, int, int], ...]
+    in_some: tuple[int, tuple[str, ...]]  # how many benchmarks some version lacks, and the first of them
     # Where they are; the answers are a row a comparison and protocol
     corpus: str
     answers: str
@@ -76,7 +87,9 @@ class Conclusion(Struct, frozen=True):
     # How many comparisons, of how many benchmarks, between how many pairs of versions
     comparisons: int
     benchmarks: int
-    versions: int
+    pairs: int
+    apart: int  # how many more pairs were asked for that have no benchmark in common
+    versions: tuple[str, ...]  # all of the corpus, in order of first appearance
     counts: dict[str, dict[Verdict, int]]  # by protocol
     proven: dict[str, dict[Verdict, int]]  # the same as far as verdicts are proven; undecided otherwise
     # After control of multiplicity over all comparisons, by Holm and by Benjamini and Hochberg
@@ -128,11 +141,11 @@ def conclude(answers: Answers, asked: Asked) -> Conclusion:
         chosen = "FROM judged WHERE protocol = ?"
         once = "coalesce(bool_and(reference_observations = 1 AND candidate_observations = 1), false)"
         reach = "count(floor_reach), min(floor_reach), max(floor_reach)"
-        ((versions, single, *sessions),) = rows(
+        ((pairs, single, *sessions),) = rows(
             f"SELECT count(DISTINCT (reference, candidate)), {once}, {reach} {chosen}", headline
         )
         benchmarks = total
-        if versions > 1:
+        if pairs > 1:
             ((benchmarks,),) = rows(f"SELECT count(DISTINCT benchmark) {chosen}", headline)
         tested = [p for p in asked.protocols if QUESTIONS[p].quantity == "speedup" and total]
         faster, slower = (counts[headline][v] for v in CHANGED)
@@ -150,7 +163,7 @@ def conclude(answers: Answers, asked: Asked) -> Conclusion:
             )
         ]
         bands = {}
-        for verdict in CHANGED[::-1]:
+        for verdict in CHANGED[::-1] if keys and headline in tested and not single else ():
             of = connection.execute(f"SELECT bound {chosen} AND verdict = ?", [headline, verdict.value])
             bands[verdict] = banded(of.fetchnumpy()["bound"])
         failed = rows(
@@ -165,14 +178,21 @@ def conclude(answers: Answers, asked: Asked) -> Conclusion:
             "controlled": tuple(chain.from_iterable(jointly)),
             "accelerated": accelerated_by([(p, proven[p][Verdict.FASTER]) for p in tested], total, alpha),
         }
-    hpt = _hpt(answers, asked) if versions == 1 and total <= MOST_FOR_HPT else None
-    of_one = {**over_all, "hpt": hpt} if versions == 1 else {}
+    hpt = _hpt(answers, asked) if pairs == 1 and total <= MOST_FOR_HPT else None
+    of_one = {**over_all, "hpt": hpt} if pairs == 1 else {}
     shown = [of_protocol[headline, *key] for key in keys]
     shown += [c for (protocol, *_), c in of_protocol.items() if protocol != headline]
-    made = list(_results(answers, asked, shown, machines, of_one))
+    seen, held = _seen(answers, {(c.reference.label, c.candidate.label) for c in shown})
+    every = {version for some, *_ in held for version in some}
+    versions = tuple(opened(answers.corpus)[1].versions)
+    # Neighbours depend on the benchmark.
+    every_two = math.comb(len(versions), 2) if asked.pairs == "all" else len(asked.pairs)
+    wanted = 0 if asked.pairs == "consecutive" else every_two
+    made = list(_results(seen, held, asked, shown, machines, of_one))
     return Conclusion(
         tuple(result for result, _ in made),
         tuple(lacking for _, lacking in made),
+        _total(one for one in held if not every.issubset(one[0])),
         **answers.about,
         **over_all,
         metric=asked.metric,
@@ -181,6 +201,8 @@ def conclude(answers: Answers, asked: Asked) -> Conclusion:
         headline=headline,
         comparisons=total,
         benchmarks=benchmarks,
+        pairs=pairs,
+        apart=max(wanted - pairs, 0),
         versions=versions,
         counts=counts,
         proven=proven,
@@ -279,40 +301,61 @@ def _hpt(answers: Answers, asked: Asked) -> Hpt | None:
     return hpt and replace(hpt, benchmarks=())
 
 
+def _seen(
+    answers: Answers, shown: Collection[tuple[str, str]]
+) -> tuple[dict[tuple[str, str], Seen], list[Held]]:
+    """The parts merged in their order: of many pairs of versions the first ones, and those shown."""
+    pairs: dict[tuple[str, str], Seen] = {}
+    held: list[Held] = []
+    for note in answers.notes():
+        held = held_together([*held, *note["held"]])
+        for versions, part in convert(note["pairs"], list[tuple[tuple[str, str], Seen]]):
+            if versions in pairs or versions in shown or len(pairs) < _PAIRS:
+                pairs.setdefault(versions, Seen()).add(part)
+    return pairs, held
+
+
+def _total(held: Iterable[Held]) -> tuple[int, tuple[str, ...]]:
+    """How many benchmarks these are, and the first names."""
+    chosen = list(held)
+    names = sorted(name for *_, some in chosen for name in some)
+    return sum(count for _, count, _ in chosen), tuple(names[:NAMED])
+
+
 def _results(
-    answers: Answers,
+    pairs: Mapping[tuple[str, str], Seen],
+    held: Sequence[Held],
     asked: Asked,
     shown: Iterable[Comparison],
     machines: Mapping[tuple[str, str], MachineSpeeds],
     numbers: Mapping[str, Any],
 ) -> Iterator[tuple[Whole, tuple[int, int, int]]]:
-    """By pair of versions the parts merged in their order; of many pairs the first ones, and those shown."""
+    """By pair of versions what is said of all its parts."""
     by_pair: dict[tuple[str, str], dict[str, list[Comparison]]] = {}
     for c in shown:
         of_pair = by_pair.setdefault((c.reference.label, c.candidate.label), {})
         of_pair.setdefault(c.benchmark, []).append(c)
-    pairs: dict[tuple[str, str], Seen] = {}
-    for note in answers.notes():
-        for versions, part in convert(note, list[tuple[tuple[str, str], Seen]]):
-            if versions in pairs or versions in by_pair or len(pairs) < _PAIRS:
-                pairs.setdefault(versions, Seen()).add(part)
     alpha, margin, nested = asked.rules.alpha, asked.rules.margin, asked.rules.nested
     for versions, seen in sorted(pairs.items(), key=lambda item: not item[1].pairs):
         gains = (
             (location, overall_gain([before], [after], [1.0]))
             for location, (before, after) in zip(LOCATIONS, seen.totals, strict=True)
         )
+        only = [
+            _total(of for of in held if one in of[0] and other not in of[0])
+            for one, other in (versions, versions[::-1])
+        ]
         whole = Whole(
             *(*versions, asked.metric, alpha, margin, nested),
             tuple(chain.from_iterable(by_pair.get(versions, {}).values())),
-            *(*seen.alone, tuple(seen.problems)),
+            *(only[0][1], only[1][1], tuple(seen.problems)),
             overall=tuple(gains) if seen.pairs and not seen.rates else (),
-            geometric_means=seen.ratios.means(alpha) if seen.ratios.count > 1 else None,
+            geometric_means=seen.ratios.means(alpha),
             caveats=tuple(_caveats(seen)),
             machine=machines.get(versions),
             **numbers,
         )
-        yield whole, (seen.only_reference, seen.only_candidate, seen.incomparable)
+        yield whole, (only[0][0], only[1][0], seen.incomparable)
 
 
 def _caveats(seen: Seen) -> Iterable[Note]:

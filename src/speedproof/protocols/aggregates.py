@@ -28,6 +28,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from speedproof.arrays import FloatArray
+from speedproof.data.notes import Assumption
 from speedproof.protocols.results import Comparison, LogSpeedup, Verdict
 from speedproof.stats.estimate import Estimate
 from speedproof.stats.multiplicity import benchmarks_needed, clopper_pearson, prop_test, validity_2013, wilson
@@ -106,7 +107,7 @@ class GeometricMeans(Struct, frozen=True):
 
     def __str__(self) -> str:
         means = f"{self.these} for these {self.benchmarks} benchmarks, {self.like_these} for benchmarks like these"
-        return f"{means} ({100 * self.these.confidence:g} % confidence)" if self.benchmarks else "no speedups"
+        return f"{means} ({100 * self.these.confidence:g} % confidence)"
 
     def __repr__(self) -> str:
         return f"<GeometricMeans: {self}>"
@@ -128,6 +129,7 @@ class LogRatios(Struct):
     sessions: float = 0.0  # sum of what sessions add to each, and the fewest degrees of freedom behind one
     degrees: float = math.inf
     single: int = 0  # how many have no error: one run of a side
+    twice: int = 0  # how many are of one measurement, given twice
 
     @classmethod
     def of(cls, speedup: float, log: LogSpeedup) -> LogRatios:
@@ -153,6 +155,7 @@ class LogRatios(Struct):
         self.sessions += other.sessions
         self.degrees = min(self.degrees, other.degrees)
         self.single += other.single
+        self.twice += other.twice
         self.count = n
 
     def mean(self, *, like_these: bool) -> MeanLogRatio:
@@ -167,11 +170,13 @@ class LogRatios(Struct):
             MeanLogRatio(self.value, self.centre, error, df), self.sessions / b, self.degrees
         )
 
-    def means(self, alpha: float, left_out: tuple[str, ...] = ()) -> GeometricMeans:
-        """The geometric mean with both intervals."""
-        if not self.count:
-            nothing = Estimate(math.nan, math.nan, math.nan, 1 - alpha)
-            return GeometricMeans(0, nothing, nothing, left_out)
+    def means(self, alpha: float, left_out: tuple[str, ...] = ()) -> GeometricMeans | None:
+        """The geometric mean with both intervals; None of fewer than two ratios.
+
+        None of one measurement given twice: its interval would be a proof of equality.
+        """
+        if self.count < 2 or self.twice == self.count:
+            return None
         these, like = (self.mean(like_these=like).estimate(alpha) for like in (False, True))
         return GeometricMeans(self.count, these, like, left_out)
 
@@ -193,10 +198,11 @@ def log_ratios(comparisons: Iterable[Comparison]) -> LogRatios:
     for c in comparisons:
         if c.log is not None:
             ratios.add(LogRatios.of(c.speedup.value, c.log))
+            ratios.twice += any(check.kind is Assumption.TWO_MEASUREMENTS for check in c.checks)
     return ratios
 
 
-def geometric_means(comparisons: Sequence[Comparison], alpha: float) -> GeometricMeans:
+def geometric_means(comparisons: Sequence[Comparison], alpha: float) -> GeometricMeans | None:
     """The geometric mean of the speedups of comparisons, one a pair, with an interval for either question.
 
     "Like these" takes the logarithms of the speedups for a random sample of a normal population. Benchmarks
@@ -364,8 +370,8 @@ def gain_2009(before: Sequence[float], after: Sequence[float], confidences: Sequ
 
 
 def gains_2009(comparisons: Iterable[Comparison]) -> tuple[tuple[str, Gain2009], ...]:
-    """Sections 3 and 4: over all programs that have positive medians, and over the accelerated ones."""
-    answered = [c for c in comparisons if c.protocol == "touati2009"]
+    """Sections 3 and 4: over all programs that have positive medians, and over the accelerated ones, if any."""
+    answered = (c for c in comparisons if c.protocol == "touati2009")
     usable = [c for c in answered if c.reference.median > 0 and c.candidate.median > 0]
     chosen = {"all": usable, "accelerated": [c for c in usable if c.verdict is Verdict.FASTER]}
     return tuple(
@@ -377,5 +383,6 @@ def gains_2009(comparisons: Iterable[Comparison]) -> tuple[tuple[str, Gain2009],
                 [1 - c.alpha for c in some],
             ),
         )
-        for name, some in (chosen.items() if answered else ())
+        for name, some in chosen.items()
+        if some
     )

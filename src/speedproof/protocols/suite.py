@@ -14,7 +14,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import asdict
 
-from speedproof.data.notes import Assumption, Note
+from speedproof.data.notes import Note
 from speedproof.data.suite import Pair, Pairing
 from speedproof.errors import DataError
 from speedproof.options import ASKED, DETAILS, QuestionName
@@ -112,13 +112,8 @@ class SuiteComparison(Struct, frozen=True, dict=True):
 
     @cached_property
     def geometric_means(self) -> GeometricMeans | None:
-        """Of the rows' speedups, for these benchmarks and for ones like these; None for a single benchmark.
-
-        None of one measurement given twice: its interval would be a proof of equality.
-        """
-        heads = self.headlines
-        twice = all(any(check.kind is Assumption.TWO_MEASUREMENTS for check in c.checks) for c in heads)
-        return geometric_means(heads, self.alpha) if len(heads) > 1 and not twice else None
+        """Of the rows' speedups, for these benchmarks and for ones like these; None of fewer than two ratios."""
+        return geometric_means(self.headlines, self.alpha)
 
     @cached_property
     def controlled(self) -> tuple[Controlled, ...]:

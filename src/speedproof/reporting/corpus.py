@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,7 +18,7 @@ from speedproof.protocols.suite import LEAST_FOR_HPT, SuiteComparison
 from speedproof.reporting import sheet, words
 from speedproof.reporting.details import NO_SCORES, of_all
 from speedproof.reporting.hpt import conclusion as outperforms
-from speedproof.reporting.model import Cell, Column, Report, Row, Table, Text, folded, right
+from speedproof.reporting.model import MANY, Cell, Column, Report, Row, Table, Text, folded, right
 from speedproof.reporting.names import benchmark_column, short_names, shortened, spoken, width_of
 from speedproof.reporting.notes import caveats, risk_of_many, said_below, sessions_differ, two_speeds
 from speedproof.reporting.numbers import factor, percent, plural
@@ -98,24 +97,28 @@ def _said(value: Any) -> str:
     return str(value)
 
 
-def of_few(conclusion: Conclusion, result: SuiteComparison, *, details: bool, pairs: int = 0) -> Report:
-    """What ``speedproof corpus compare`` shows of so few comparisons that it is the sheet of files."""
+def fits_one_sheet(conclusion: Conclusion) -> bool:
+    """Whether the sheet of two versions holds all comparisons."""
+    return conclusion.pairs == 1 and conclusion.comparisons <= MANY and not conclusion.failures
+
+
+def _of_few(conclusion: Conclusion, result: SuiteComparison, *, details: bool) -> Report:
+    """The sheet of files."""
     made = sheet.report(result, details=details)
     lacking = _lacking(conclusion, spoken([result.reference, result.candidate]))
     return replace(
         made,
         title=f"corpus {conclusion.corpus}: {conclusion.metric}",
-        notes=(*made.notes, *_apart(conclusion, pairs), *lacking),
+        notes=(*made.notes, *_apart(conclusion), *lacking),
         hints=(_every_row(conclusion.answers), _DETAILS),
         records=None,
     )
 
 
-def _apart(conclusion: Conclusion, pairs: int) -> Iterator[Text]:
+def _apart(conclusion: Conclusion) -> Iterator[Text]:
     """How many of the pairs that were asked for have nothing to compare."""
-    if pairs > conclusion.versions:
-        more = pairs - conclusion.versions
-        yield Text(f"{more} more pairs of versions have no benchmark in common.", "dim")
+    if conclusion.apart:
+        yield Text(f"{conclusion.apart} more pairs of versions have no benchmark in common.", "dim")
 
 
 def _every_row(answers: str) -> str:
@@ -125,20 +128,21 @@ def _every_row(answers: str) -> str:
 _DETAILS = "--details: other protocols, HPT"
 
 
-def comparisons(
+def compared(
     conclusion: Conclusion,
-    versions: Sequence[str] = (),
+    few: SuiteComparison | None,
     *,
-    details: bool,
-    everything: bool,
+    details: bool = False,
+    everything: bool = False,
     drawn: Mapping[tuple[str, str, str], dict[str, Any]] | None = None,
-    pairs: int = 0,
 ) -> Report:
     """What ``speedproof corpus compare`` shows: the answer as of two versions, then the clearest changes.
 
-    ``versions`` are all of the corpus, among which names must stay distinct. ``drawn`` are panels for a page, by
-    both versions and the benchmark. ``pairs`` says how many pairs of versions were asked for, where that is known.
+    Of so ``few`` that one sheet holds all it is the sheet of files. ``drawn`` are panels for a page, by both
+    versions and the benchmark.
     """
+    if few is not None:
+        return _of_few(conclusion, few, details=details)
     unread = [Text(f"Left out: {reason}", "bad") for reason in conclusion.failures[:3]]
     if len(conclusion.failures) > 3:
         unread.append(Text(f"... and {len(conclusion.failures) - 3} more parts", "bad"))
@@ -152,11 +156,9 @@ def comparisons(
     decided = conclusion.comparisons - counts[Verdict.UNDECIDED]
     all_shown = 0 < decided == conclusion.undermined
     voice = Voice(*gain_and_loss, conclusion.margin, all_shown or bool(conclusion.machines))
-    short = short_names(
-        [*versions, *(name for r in conclusion.results for name in (r.reference, r.candidate))]
-    )
+    short = short_names(conclusion.versions)
     first = conclusion.results[0]
-    of_two = (short[first.reference], short[first.candidate]) if conclusion.versions == 1 else ()
+    of_two = (short[first.reference], short[first.candidate]) if conclusion.pairs == 1 else ()
     one_run = conclusion.single_runs
     table = _clearest(conclusion, voice, of_two, short, drawn or {}, everything=everything)
     notes = []
@@ -165,7 +167,7 @@ def comparisons(
     if undermining:
         many = plural(conclusion.undermined, "benchmark" if of_two else "comparison")
         notes.append(risk_of_many(many, {kind.violated: count for kind, count in undermining.items()}))
-    notes += [*_apart(conclusion, pairs), *(_lacking(conclusion, of_two) if of_two else ())]
+    notes += [*_apart(conclusion), *_lacking(conclusion, of_two)]
     every_row = _every_row(conclusion.answers)
     if drawn is not None:
         notes.append(Text(every_row, "dim"))
@@ -174,7 +176,7 @@ def comparisons(
     return Report(
         title,
         (*headline[:1], *unread, *headline[1:]),
-        (*((voice.bands(conclusion.bands),) if conclusion.largest and not one_run else ()), table),
+        (*((voice.bands(conclusion.bands),) if conclusion.bands else ()), table),
         tuple(notes),
         hints=(every_row, *(["--all: the largest changes, up to a hundred"] if hides else []), _DETAILS),
         sections=(_details(conclusion, voice, of_two),) if details else (),
@@ -184,19 +186,19 @@ def comparisons(
 
 def _answer(conclusion: Conclusion, voice: Voice, of_two: Sequence[str]) -> Iterator[Text]:
     """The counts, the numbers of the whole, and what the data cannot know."""
-    of = " against ".join(of_two[::-1]) or f"{plural(conclusion.versions, 'pair')} of versions"
+    of = " against ".join(of_two[::-1]) or f"{plural(conclusion.pairs, 'pair')} of versions"
     asked = voice.asked(conclusion.headline, conclusion.alpha)
     yield voice.answer(conclusion.metric, of, conclusion.counts[conclusion.headline], asked)
     whole = conclusion.results[0]
     means = whole.geometric_means if of_two else None
-    if means is not None and math.isfinite(means.these.value):
+    if means is not None:
         yield voice.geometric_mean(means.these, means.benchmarks, conclusion.comparisons)
     for joint in () if voice.shaken else conclusion.controlled:
         if (joint.protocol, joint.method) == (conclusion.headline, "holm"):
             yield voice.jointly(joint, whole.headlines)
     if not of_two:
         if conclusion.machines:
-            shaken = f"In {conclusion.machines} of {plural(conclusion.versions, 'pair')} of versions"
+            shaken = f"In {conclusion.machines} of {plural(conclusion.pairs, 'pair')} of versions"
             what = f"{shaken} the machine ran at two speeds: nothing of them is proven."
             yield Text(what, "warning")
         return
@@ -241,7 +243,10 @@ def _clearest(
 def _lacking(conclusion: Conclusion, versions: Sequence[str]) -> Iterator[Text]:
     whole, (*counts, problems) = conclusion.results[0], conclusion.lacking[0]
     counted = list(zip((whole.only_reference, whole.only_candidate), counts, strict=True))
-    return sheet.leftovers(sheet.only_in(versions), counted, whole.problems, problems)
+    if versions:
+        return sheet.leftovers(sheet.only_in(versions), counted, whole.problems, problems)
+    reasons = [problem for of in conclusion.results for problem in of.problems]
+    return sheet.leftovers(sheet.IN_SOME, [conclusion.in_some[::-1]], reasons[:1], 1)
 
 
 def _details(conclusion: Conclusion, voice: Voice, of_two: Sequence[str]) -> Report:

@@ -142,7 +142,7 @@ def of_all(
 ) -> Iterator[Text]:
     """The speedup of the whole suite: the geometric mean, and of the total of each location."""
     better, worse = voice.better, voice.worse
-    if means is not None and means.benchmarks:
+    if means is not None:
         these, like = (words.interval(m, better, worse) for m in (means.these, means.like_these))
         held = f"{level(means.these.confidence)} confidence"
         if math.isinf(means.these.high):

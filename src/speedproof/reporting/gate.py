@@ -14,7 +14,7 @@ from speedproof.data.session_file import control_name
 from speedproof.protocols.claims import STATEMENTS, Outcome
 from speedproof.protocols.figures import verdict_of
 from speedproof.protocols.gate import Absent, GateDecision, GateRow
-from speedproof.protocols.results import Comparison, Verdict
+from speedproof.protocols.results import SEQUENTIAL, Comparison, Verdict
 from speedproof.reporting import words
 from speedproof.reporting.model import (
     Cell,
@@ -30,7 +30,7 @@ from speedproof.reporting.model import (
     right,
 )
 from speedproof.reporting.names import benchmark_column, enumerate_names, spoken
-from speedproof.reporting.notes import held_against, unseen
+from speedproof.reporting.notes import doubts, held_against, unseen
 from speedproof.reporting.numbers import factor, p_is, percent, plural, share
 from speedproof.reporting.rows import times, version_columns
 
@@ -260,27 +260,32 @@ def _notes(result: GateDecision, lines: Sequence[_Line]) -> Iterator[Text]:
         again = ": measure what is open again, with more runs" if rules.look < rules.looks else ""
         then = again if is_open else " decided"
         yield Text(f"Look {rules.look} of {rules.looks}{then}.", "dim")
+    yield from doubts([line.of for line in lines])
     if lines or rules.anytime:
         yield Text(_risks(result, lines), "dim")
 
 
 def _risks(result: GateDecision, lines: Sequence[_Line]) -> str:
     rules = result.rules
-    if rules.anytime:
-        risk = percent(rules.alpha)
-        all_of = f" over all {rules.family}" if rules.family > 1 else ""
-        return (
-            f"Risk of a false pass: at most {risk}; of a false fail: {risk}{all_of}, however often one looks."
-        )
     total, alpha = len(lines), rules.alpha * rules.looks
     over = f", over all {rules.looks} looks" if rules.looks > 1 else ""
-    if total < 2:
+    # What holds at any time does so in Holm's steps, too.
+    looked = rules.multiplicity != "bh" and all(line.of.test == SEQUENTIAL for line in lines)
+    if rules.anytime or (looked and rules.looks == 1):
+        over = ", however often one looks"
+    if rules.anytime:
+        all_of = f" over all {rules.family}" if rules.family > 1 else ""
+        fail = f"{percent(alpha)}{all_of}"
+    elif total < 2:
         return f"Risk of a false pass and of a false fail: at most {percent(alpha)} each{over}."
-    fail = {
-        "holm": f"{percent(alpha)} over all {total} (Holm)",
-        "bh": f"an expected share of {percent(alpha)} of those that fail (Benjamini and Hochberg)",
-        "none": f"{percent(alpha)} for each benchmark, up to {percent(min(1.0, alpha * total))} over all {total}",
-    }[rules.multiplicity]
+    elif rules.multiplicity == "holm":
+        fail = f"{percent(alpha)} over all {total} (Holm)"
+    elif rules.multiplicity == "bh":
+        fail = f"an expected share of {percent(alpha)} of those that fail (Benjamini and Hochberg)"
+    else:
+        fail = (
+            f"{percent(alpha)} for each benchmark, up to {percent(min(1.0, alpha * total))} over all {total}"
+        )
     return f"Risk of a false pass: at most {percent(alpha)}; of a false fail: {fail}{over}."
 
 

@@ -193,18 +193,22 @@ def failed(comparisons: Sequence[Comparison], *, undermining: bool) -> dict[Assu
     return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0].value)))
 
 
-def undermining(comparisons: Sequence[Comparison]) -> Iterator[Text]:
-    """The failed assumptions that undermine verdicts, in one sentence."""
-    comparisons = [c for c in comparisons if c.verdict is not Verdict.UNDECIDED]
-    counts = failed(comparisons, undermining=True)
-    if not counts:
-        return
-    benchmarks = len({c.benchmark for c in comparisons if c.undermining})
-    if len({c.benchmark for c in comparisons}) == 1:
-        kinds = ", ".join(kind.violated for kind in counts)
+def doubts(comparisons: Sequence[Comparison]) -> Iterator[Text]:
+    """The failed assumptions that undermine verdicts, in one sentence; of one benchmark the others, too."""
+    for candidate in dict.fromkeys(c.candidate.label for c in comparisons if c.speedup.low > c.speedup.high):
+        yield Text(f"{candidate}: no single speedup fits all pairs.", "dim")
+    decided = [c for c in comparisons if c.verdict is not Verdict.UNDECIDED]
+    one, counts = len({c.benchmark for c in comparisons}) == 1, failed(decided, undermining=True)
+    kinds = ", ".join(kind.violated for kind in counts)
+    if counts and one:
         yield Text(f"! {kinds[:1].upper()}{kinds[1:]}: the true risk may be larger.", "warning")
-    else:
+    elif counts:
+        benchmarks = len({c.benchmark for c in decided if c.undermining})
         yield risk_of_many(plural(benchmarks, "benchmark"), {kind.violated: n for kind, n in counts.items()})
+    elif one:
+        lost = [of.violated for of in failed(comparisons, undermining=False) if of.undermines != "nothing"]
+        if lost:
+            yield Text(f"Failed checks: {', '.join(lost)}.", "dim")
 
 
 def risk_of_many(many: str, counts: Mapping[str, int]) -> Text:

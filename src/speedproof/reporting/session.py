@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
@@ -46,20 +46,14 @@ def report(
     heads = [c for result in results for c in result.headlines]
     if judged is not None:
         made = judged
-        # Why the rows are undecided is said by them.
-        said = {Assumption.NOISE_FLOOR}
     elif not heads:
         return Report("", (Text("Undecided: no complete block was measured.", "bad"),))
     else:
         (made,) = sheet.reports(results, rankings)
         undecided = [c for c in heads if c.verdict is Verdict.UNDECIDED]
-        said = {check.kind for c in heads for check in {*c.failed_checks} - {*c.undermining} if not heads[1:]}
         if len(findings) == 1 and spent:
             made = replace(made, tables=(_with_spent(made.tables[0], findings[0], spent), *made.tables[1:]))
-    said.add(Assumption.ONE_LAYOUT)  # by a caveat
-    skewed = [f.candidate for f in findings if f.result.contradictory]
-    why = [Text(f"{candidate}: no single speedup fits all pairs.", "dim") for candidate in skewed]
-    notes: list[Text] = [*made.notes, *dict.fromkeys((*why, *_warnings(findings, said)))]
+    notes: list[Text] = [*made.notes, *_warnings(findings)]
     notes += _of_builds(findings, *builds) if builds and findings else []
     # It favours no side, and may be why a session has come to nothing.
     if load and any(c is None or c.needed != WITHHELD for c in undecided):
@@ -71,9 +65,13 @@ def report(
     return replace(made, notes=tuple(notes), hints=hints, records=None)
 
 
-def _warnings(findings: Sequence[CandidateResult], said: Collection[Assumption]) -> Iterator[Text]:
-    """What speaks against the assumptions and is not said by the sheet; of several benchmarks its gist."""
-    seen = [(f.benchmark, check) for f in findings for check in f.warnings if check.kind not in said]
+_SAID = (Assumption.ONE_LAYOUT, Assumption.BLOCK_SYMMETRY, Assumption.STEADY_SPEEDUP)
+"""What the sheet says of the runs, where the test that it shows assumes it."""
+
+
+def _warnings(findings: Sequence[CandidateResult]) -> Iterator[Text]:
+    """What happened while they were measured and speaks against them; of several benchmarks its gist."""
+    seen = [(f.benchmark, check) for f in findings for check in f.warnings if check.kind not in _SAID]
     benchmarks = [f.benchmark for f in findings]
     if len(set(benchmarks)) < 2:
         for message in dict.fromkeys(check.message for _, check in seen):

@@ -28,7 +28,7 @@ from speedproof.reporting.model import (
     right,
 )
 from speedproof.reporting.names import benchmark_column, enumerate_names, spoken
-from speedproof.reporting.notes import caveats, failed, held_against, two_speeds, undermining
+from speedproof.reporting.notes import caveats, doubts, held_against, two_speeds
 from speedproof.reporting.numbers import plural, values
 from speedproof.reporting.rows import (
     OUTCOMES,
@@ -132,12 +132,8 @@ def _beside(result: SuiteComparison, head: Comparison) -> Iterator[Text]:
     if head.verdict is not Verdict.EQUIVALENT and (ratio := words.by_medians(head)):
         pair = f"a typical pair of {words.several(head.repeated)}"
         yield Text(f"The change is of {pair}; of the medians alone it is {ratio}.", "dim")
-    undermined = tuple(undermining([head]))
-    yield from undermined
-    lost = [kind.violated for kind in failed([head], undermining=False) if kind.undermines != "nothing"]
-    if lost and not undermined:
-        yield Text(f"Failed checks: {', '.join(lost)}.", "dim")
-    elif head.checks and not head.failed_checks:
+    yield from doubts([head])
+    if head.checks and not head.failed_checks:
         # Those of other protocols may fail where this one's hold.
         whose = " of the typical run" if any(o.failed_checks for o in result.comparisons) else ""
         yield Text(f"All checks{whose} hold.", "dim")
@@ -186,7 +182,7 @@ def _several(result: SuiteComparison, voice: Voice, everything: bool) -> Report:
         "",
         (answer, *(whole if many else ())),
         (*((voice.bands(voice.banded(heads)),) if many and changed else ()), table),
-        (*(() if many else whole), *undermining(heads)),
+        (*(() if many else whole), *doubts(heads)),
         (*hint_of_all("benchmark", table), "--details: other protocols, HPT", "--explain: checks"),
     )
 
@@ -194,7 +190,7 @@ def _several(result: SuiteComparison, voice: Voice, everything: bool) -> Report:
 def _whole(result: SuiteComparison, voice: Voice) -> Iterator[Text]:
     """The geometric mean, and how many verdicts hold together."""
     means, protocol = result.geometric_means, result.headlines[0].protocol
-    if means is not None and math.isfinite(means.these.value):
+    if means is not None:
         yield voice.geometric_mean(means.these, means.benchmarks, means.benchmarks + len(means.left_out))
     for family in () if voice.shaken else result.controlled:
         if (family.method, family.protocol) == ("holm", protocol):
@@ -263,6 +259,10 @@ def _leftovers(result: SuiteComparison) -> Iterator[Text]:
     labels = (*only_in(spoken([result.reference, result.candidate])), "Not measured")
     lacking = [(names, len(names)) for names in absent]
     return leftovers(labels, lacking, result.problems, len(result.problems), " in the details")
+
+
+IN_SOME = ("Not in every version",)
+"""What stands before the benchmarks that some of several versions lack."""
 
 
 def only_in(versions: Sequence[str]) -> list[str]:
@@ -335,6 +335,6 @@ def _of_several(result: SuiteComparison) -> Row:
     heads, means = result.headlines, result.geometric_means
     counts = words.counted(words.counts_of(heads), Voice.of(result).kinds)
     mean: Cell | str = ""
-    if means is not None and means.these.value > 0:
+    if means is not None:
         mean = interval_cell(means.these, *words.gain_and_loss(heads[0]))
     return Row.of(Cell(result.metric, "strong"), counts, mean, name=result.metric)

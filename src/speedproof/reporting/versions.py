@@ -23,7 +23,7 @@ from speedproof.reporting.names import (
     labels,
     shortened,
 )
-from speedproof.reporting.notes import undermining, unseen
+from speedproof.reporting.notes import doubts, unseen
 from speedproof.reporting.numbers import factor, percent, plural, share, sparkline, values
 from speedproof.reporting.rows import OUTCOMES, Voice, contradicted, interval_cell, opposite, records
 
@@ -101,7 +101,7 @@ def report(
     if not several and len(sizes) > 1 and all(c.test == SEQUENTIAL for c in of.heads.values()):
         notes.append(Text("Changes are of runs in the same blocks, medians of all runs.", "dim"))
     notes += _contradicted(of)
-    notes += undermining([*of.heads.values()])
+    notes += doubts([*of.heads.values()])
     # Versions may find no room where there are many of them.
     hint = hint_of_all("row and version", *tables, hides=len(results) > _WIDE)
     parts = [(r, part) for r in results for part in sheet.sections(r, details=details, explain=explain)]
@@ -145,10 +145,9 @@ def _contradicted(of: _Versions) -> list[Text]:
 def _left_out(results: Sequence[SuiteComparison]) -> list[Text]:
     """Benchmarks that some version lacks, in one line."""
     names = {name for r in results for name in (*r.only_reference, *r.only_candidate, *r.unmeasured)}
-    lacking = f"Not in every version: {plural(len(names), 'benchmark')} (see the details)"
-    lines = [lacking] if names else []
-    lines += [f"Left out: {problem}" for r in results for problem in r.problems][:1]
-    return [Text(text, "warning") for text in lines]
+    problems = [problem for r in results for problem in r.problems]
+    where = " in the details"
+    return [*sheet.leftovers(sheet.IN_SOME, [(sorted(names), len(names))], problems, len(problems), where)]
 
 
 def _answer(of: _Versions) -> Text:
