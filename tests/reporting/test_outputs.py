@@ -12,6 +12,7 @@ from speedproof.errors import UsageError
 from speedproof.reporting.formats import write_whole
 
 ROOT = Path(__file__).parents[2]
+SESSION = str(ROOT / "examples" / "faults" / "session.jsonl")
 O2, O3 = (str(ROOT / "examples" / "gcc" / name) for name in ("O2.json", "O3.json"))
 OPTIONS = ("--html", "--markdown", "--csv", "--latex", "--junit")
 
@@ -109,12 +110,29 @@ def test_github_summary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
 def test_errors_of_report(tmp_path: Path) -> None:
     """A file that is not there, not JSON, or of another command; without samples a page has no charts."""
     assert "nowhere.json" in refused("report", "nowhere.json")
-    assert "is not the output of 'compare --json'" in refused("report", ROOT / "README.md")
+    assert "is no JSON of speedproof" in refused("report", ROOT / "README.md")
     for words, name in ((("show", O2), "s.json"), (("compare", O2, O3), "r.json")):
         (tmp_path / name).write_text(speedproof(*words, "--json")[1], encoding="utf-8")
-    assert "is not the output of 'compare --json'" in refused("report", tmp_path / "s.json")
+    assert "is the output of 'show --json'" in refused("report", tmp_path / "s.json")
     assert speedproof("report", tmp_path / "r.json", "--html", tmp_path / "r.html")[0] == 0
     assert '"drawn":null' in (tmp_path / "r.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("asked", [
+    ("compare", O2, O3), ("gate", O2, O3), ("gate", SESSION), ("run", "--review", SESSION),
+    ("corpus", "compare", "c", "--pairs", "all"), ("corpus", "compare", "c"),
+])  # fmt: skip
+def test_report_says_what_the_command_said(
+    asked: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of the JSON of every command that compares; of a session what compare says of its file."""
+    monkeypatch.chdir(tmp_path)
+    if asked[0] == "corpus":
+        pytest.importorskip("duckdb")
+        assert speedproof("corpus", "build", O2, O3, "-o", "c")[0] == 0
+    Path("r.json").write_text(speedproof(*asked, "--json")[1], encoding="utf-8")
+    said = speedproof(*(("compare", SESSION) if asked[0] == "run" else asked))[1]
+    assert speedproof("report", "r.json")[1] == said
 
 
 @pytest.mark.parametrize("argv", [

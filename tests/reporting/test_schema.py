@@ -106,17 +106,20 @@ def test_comparisons_survive_the_round_trip(which: str, request: pytest.FixtureR
     result, suite = request.getfixturevalue(which)
     context = Context("speedproof", {"speedproof": "1"})
     text = to_json("compare", [result], suite=store(suite), context=context)
-    document, samples = read_document(text.encode(), "r.json")
+    document, samples, _ = read_document(text.encode(), "r.json")
     assert repr(document.results[0]) == re.sub(r"statistic=-?inf", "statistic=nan", repr(result))
     assert (document.context, samples.versions, samples.fields) == (context, suite.versions, suite.fields)
 
 
-NONE = "is not the output of 'compare --json'"
+NONE = "is no JSON of speedproof"
 
 
 @pytest.mark.parametrize(("text", "message"), [
     ("", NONE), ("[1, 2", NONE), ("\x00\x80", NONE), ("[]", NONE), ('{"a": 1}', NONE),
-    ('{"speedproof": "1", "schema": 6, "command": "show", "results": []}', NONE),
+    ('{"speedproof": "1", "schema": 6, "command": "show", "results": []}', "of 'show --json'"),
+    ('{"speedproof": "1", "schema": 6, "command": "run", "results": []}', "holds no comparison"),
+    ('{"speedproof": "1", "schema": 6, "command": "gate", "results": [], "gate": {}}', "missing required"),
+    ('{"speedproof": "1", "schema": 6, "command": "corpus compare", "results": [], "corpus": 1}', "$.corpus"),
     ('{"speedproof": "1", "schema": 99, "command": "compare", "results": []}', "99, not 6"),
     ('{"speedproof": "1", "schema": "1", "command": "compare", "results": []}', "compare the files again"),
     ('{"speedproof": "1", "schema": 6, "command": "compare", "results": [{}]}', "missing required field"),

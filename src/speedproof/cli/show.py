@@ -64,9 +64,9 @@ def _show(asked: ShowOptions, console: Console) -> int:
 
 
 class ReportOptions(CommandOptions, frozen=True, kw_only=True):
-    """Report comparisons that 'speedproof compare --json' wrote, without computing them again.
+    """Report what 'compare --json', gate, run or corpus compare wrote, without computing it again.
 
-    With the samples in it (--with-samples) the HTML report draws them, too.
+    With the samples in it (compare --with-samples) the HTML report draws them, too.
 
         speedproof compare old.json new.json --json --with-samples > results.json
         speedproof report results.json                        the answer again
@@ -74,19 +74,23 @@ class ReportOptions(CommandOptions, frozen=True, kw_only=True):
         speedproof report results.json --markdown - --junit tests.xml
     """
 
-    results: Annotated[str, Argument("RESULTS.json", "output of 'compare --json'; - reads standard input")]
+    results: Annotated[
+        str,
+        Argument(
+            "RESULTS.json",
+            "output of one of them with --json; - is standard input",
+        ),
+    ]
     output: Annotated[Output, Taken(leave="json")]
 
 
 def _report(asked: ReportOptions, console: Console) -> int:
-    from speedproof.reporting.sheet import reports
     from speedproof.reporting.stored import read_document
 
     check_outputs(asked.output, asked.results)
     stdin = asked.results == "-"
     text = sys.stdin.buffer.read() if stdin else Path(asked.results).read_bytes()
-    document, suite = read_document(text, "stdin" if stdin else asked.results)
-    made = partial(reports, document.results, document.rankings)
+    document, suite, made = read_document(text, "stdin" if stdin else asked.results)
     behind: dict[str, Any] = {"suite": suite, "context": document.context, "results": document.results}
     write_answer(asked, asked.output, console, made, str, **behind)
     return 0

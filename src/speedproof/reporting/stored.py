@@ -1,4 +1,4 @@
-"""Comparisons with their samples as one JSON document, and back: what ``speedproof report`` reads.
+"""Comparisons, maybe with their samples, as one JSON document, and back: what ``speedproof report`` reads.
 
 JSON has no number for infinity or "not a number": both are written as ``null``. Reading takes a ``null`` for "not
 a number", except for the upper end of an interval whose lower end is known, which is infinite.
@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import math
 import platform
-from typing import Any
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, TypeVar
 
 import msgspec
 import numpy as np
 from msgspec import Struct, field, inspect
+from msgspec.structs import replace
 
 from speedproof import __version__
 from speedproof.data.sample import Sample, Trait
@@ -21,7 +24,7 @@ from speedproof.data.units import Direction
 from speedproof.errors import DataError, FormatError
 from speedproof.protocols.results import SuiteRanking
 from speedproof.protocols.suite import SuiteComparison
-from speedproof.reporting.model import SCHEMA_VERSION
+from speedproof.reporting.model import SCHEMA_VERSION, Report
 from speedproof.stats.estimate import Estimate
 
 
@@ -59,6 +62,7 @@ class StoredSample(Struct, frozen=True):
     position: int = 0  # the place in its file
 
 
+_Kind = TypeVar("_Kind")
 _SHARED = StoredSample.__struct_fields__[3:]
 
 
@@ -75,16 +79,22 @@ class StoredSuite(Struct, frozen=True):
 
 
 class Document(Struct, frozen=True):
-    """The document of ``speedproof compare --json``."""
+    """What every command writes that compares versions."""
 
     speedproof: str  # the version that wrote it
     schema: int  # the version of the format
-    command: str  # ``"compare"``
+    command: str  # one of :data:`COMPARING`
     results: tuple[SuiteComparison, ...]  # one for each candidate and metric
     # By metric, when there are three versions or more
     rankings: dict[str, SuiteRanking] = field(default_factory=dict)
     suite: StoredSuite | None = None  # with ``--with-samples``
     context: Context | None = None  # with ``--with-samples``
+    gate: dict[str, Any] | None = None  # a policy's decision, without the results
+    corpus: dict[str, Any] | None = None  # the conclusion from a corpus, without the results
+
+
+COMPARING = ("compare", "gate", "run", "corpus compare")
+"""The commands that write such a document."""
 
 
 def store(suite: Suite) -> StoredSuite:
@@ -116,23 +126,53 @@ def restore(stored: StoredSuite) -> Suite:
     return Suite(stored.versions, samples, stored.residue, stored.skipped, stored.fields, stored.commands)
 
 
-def read_document(text: bytes, path: str) -> tuple[Document, Suite]:
-    """Read what ``speedproof compare --json`` wrote."""
+def read_document(text: bytes, path: str) -> tuple[Document, Suite, Callable[..., Sequence[Report]]]:
+    """Read what a command wrote that compares: with the samples, if any, and what makes its reports."""
     try:
         raw = msgspec.json.decode(text)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
         raw = None
-    if not isinstance(raw, dict) or raw.get("command") != "compare" or "schema" not in raw:
-        raise FormatError(path, "", "is not the output of 'compare --json'")
+    command = raw.get("command") if isinstance(raw, dict) and "schema" in raw else None
+    if command not in COMPARING:
+        what = f"is the output of '{command} --json'" if command else "is no JSON of speedproof"
+        raise FormatError(path, "", f"{what}; a report is made of that of {', '.join(COMPARING)}")
     if raw["schema"] != SCHEMA_VERSION:
         other = f"{raw['schema']}, not {SCHEMA_VERSION}: another version of speedproof wrote it"
         raise FormatError(path, "schema", f"{other}; compare the files again")
     try:
-        document = msgspec.convert(_with_numbers(raw, inspect.type_info(Document)), Document)
+        document = _converted(raw, Document)
         suite = Suite((), {}) if document.suite is None else restore(document.suite)
+        made = _sheets(document, raw["results"])
     except (msgspec.ValidationError, DataError) as error:
         raise FormatError(path, "", str(error)) from None
-    return document, suite
+    if not document.results:
+        raise FormatError(path, "", f"holds no comparison: nothing was compared by '{command}'")
+    return document, suite, made
+
+
+def _sheets(document: Document, results: object) -> Callable[..., Sequence[Report]]:
+    """What makes the reports of a document, as the command that wrote it does."""
+    if document.corpus is not None:
+        from speedproof.corpus.conclude import Conclusion, Whole
+        from speedproof.reporting.corpus import compared, fits_one_sheet
+
+        conclusion = _converted({**document.corpus, "results": []}, Conclusion)
+        conclusion = replace(conclusion, results=_converted(results, tuple[Whole, ...]))
+        few = conclusion.results[0] if fits_one_sheet(conclusion) else None
+        return lambda **shown: [compared(conclusion, few, **shown)]
+    if document.gate is not None:
+        from speedproof.protocols.gate import GateDecision
+        from speedproof.reporting.gate import report
+
+        decision = _converted({**document.gate, "results": results}, GateDecision)
+        return lambda everything=False, **_: [report(decision, everything=everything)]
+    from speedproof.reporting.sheet import reports
+
+    return partial(reports, document.results, document.rankings)
+
+
+def _converted(raw: object, kind: type[_Kind]) -> _Kind:
+    return msgspec.convert(_with_numbers(raw, inspect.type_info(kind)), kind)
 
 
 def _with_numbers(value: Any, kind: inspect.Type) -> Any:
