@@ -18,7 +18,6 @@ from speedproof.data.notes import Assumption, Note
 from speedproof.data.sample import LARGE, Sample, all_ascending, least_values, reduce_together
 from speedproof.data.suite import Key, Pair
 from speedproof.protocols.checks import (
-    Tested,
     coarse_values,
     in_order,
     of_order,
@@ -180,6 +179,10 @@ class PreparedPairs:
         )
         # The same with values at places that both sides have
         self.matched = tuple(map(matched_pair, self.pairs)) if self.reduced else self.pairs
+        measured = self._measured
+        # Checks that hold for every location: coarse values and steadiness of processes. What sides hold must not
+        # lead back to these pairs: in a circle they stay in memory until somebody looks for such.
+        self._lasting = cache(lambda: (coarse_values(pairs), steadiness(measured)))
         self._sides: dict[StandsForAProcess, Batch] = {}
         self._summaries: dict[StandsForAProcess, list[Summary]] = {}
 
@@ -211,11 +214,6 @@ class PreparedPairs:
         reduce_together([side for sides in matched for side in sides], location)
         return [sample for sides in matched for sample in units_of(sides, location)]
 
-    @cached_property
-    def _lasting(self) -> tuple[list[list[Note]], list[Tested | None]]:
-        """Checks that hold for every location: coarse values and steadiness of processes."""
-        return coarse_values(self.pairs), steadiness(self._measured)
-
     def _prepare(self, location: StandsForAProcess) -> Batch:
         used, summaries = self._used(location), self.summaries(location)
         ordered = in_order(self._measured, used)  # which puts large samples in order
@@ -246,9 +244,11 @@ class PreparedPairs:
             for metric in [pair.key.metric]
         ]
 
+        lasting = self._lasting
+
         @cache
         def checks() -> list[tuple[Note, ...]]:
-            tests, (coarse, steady) = order_tests(ordered, len(used)), self._lasting
+            tests, (coarse, steady) = order_tests(ordered, len(used)), lasting()
             said = [*map(of_order, cycle("XY"), tests, steady)]
             return [
                 (*same, *read, *cut, *of_x, *order_of_x, *of_y, *order_of_y)
