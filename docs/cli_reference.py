@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from textwrap import fill
 from typing import Any
 
 import click
@@ -29,6 +30,12 @@ def groups(found: Command[Any]) -> dict[str, list[tuple[str, str]]]:
     return titled
 
 
+def _help(found: Command[Any]) -> str:
+    """What a command is for, in lines that an editor shows whole."""
+    lines = (found.help or "").split("\n")
+    return "\n".join(fill(line, 150, break_long_words=False, break_on_hyphens=False) for line in lines)
+
+
 def page() -> str:
     """The page of the manual."""
     return "\n".join(_lines()) + "\n"
@@ -40,7 +47,7 @@ def _lines() -> Iterator[str]:
     yield "Written by `docs/cli_reference.py` from the program itself. Every command has `--help` and `--color`."
     for name in COMMANDS:
         found = command(name)
-        yield from ("", f"## speedproof {name}", "", found.help or "")
+        yield from ("", f"## speedproof {name}", "", _help(found))
         for own, action in every_command().items():
             if own.partition(" ")[0] == name:
                 yield from _tables(own, action)
@@ -49,7 +56,7 @@ def _lines() -> Iterator[str]:
 
 def _tables(name: str, found: Command[Any]) -> Iterator[str]:
     if " " in name:
-        yield from ("", f"### speedproof {name}", "", found.help or "")
+        yield from ("", f"### speedproof {name}", "", _help(found))
     for title, records in groups(found).items():
         yield from ("", f"**{title[:1].upper()}{title[1:]}**", "", "| | |", "|---|---|")
         for usage, text in records:

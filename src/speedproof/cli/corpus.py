@@ -91,7 +91,7 @@ class WorkOptions(CommandOptions, frozen=True, kw_only=True):
 class CompareCorpusOptions(WorkOptions, frozen=True, kw_only=True):
     """Compare versions on every benchmark.
 
-    Controls of a session (run --control, --unaffected) withhold nothing here, unlike in compare.
+    Controls of a session (run --control, --unaffected) withhold nothing here: 'compare CORPUS' heeds them.
     """
 
     reference: Annotated[str | None, "VERSION", "the version to compare against", Title("comparing")] = None

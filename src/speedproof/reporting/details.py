@@ -17,11 +17,10 @@ from speedproof.protocols.results import Comparison, Verdict
 from speedproof.protocols.suite import LEAST_FOR_HPT, SuiteComparison
 from speedproof.reporting import words
 from speedproof.reporting.model import Cell, Column, Report, Row, Table, Text, right
-from speedproof.reporting.names import benchmark_column, enumerate_names, labels
+from speedproof.reporting.names import benchmark_column, enumerate_names
 from speedproof.reporting.numbers import level, p_is, percent, pvalue
-from speedproof.reporting.rows import Voice, times
+from speedproof.reporting.rows import Voice, times, version_columns
 
-_TITLE = 14
 NO_SCORES = Text(
     "HPT is left out: there are zeros, or values that differ by more than a factor of 1e+100.", "warning"
 )
@@ -64,10 +63,10 @@ def _protocol(result: SuiteComparison, protocol: str) -> Report:
     rest = f" ({untested} not tested: the protocol asks for more runs)" if untested else ""
     column, named = benchmark_column([c.benchmark for c in comparisons])
     timed = QUESTIONS[protocol].quantity == "speedup"
-    titles = labels([result.reference, result.candidate], _TITLE) if timed else ()
+    titles = version_columns(result.reference, result.candidate) if timed else ()
     columns = (
         column,
-        *right(*titles),
+        *titles,
         Column("change" if titles else "chance of a faster run"),
         *right("p", drop=1),
         *right("runs", drop=2),

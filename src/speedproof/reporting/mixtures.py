@@ -38,7 +38,7 @@ from speedproof.reporting.model import (
     hint_of_all,
     right,
 )
-from speedproof.reporting.names import benchmark_column, called, labels
+from speedproof.reporting.names import benchmark_column, called, spoken
 from speedproof.reporting.numbers import case_share, p_is, percent, plural, value_of
 from speedproof.reporting.words import interval, of_metric
 from speedproof.stats.quantile_ratio import least_runs
@@ -307,12 +307,12 @@ def modes_report(
     details: bool,
 ) -> Report:
     """A row a benchmark, those whose modes changed first; ``details`` tells how far each mode moved."""
-    old, new = labels(versions, 24)
+    old, new = names = spoken(versions)
     kinds = [_kind_of_modes(c) for c in comparisons]
     counts = ", ".join(f"{kinds.count(kind)} {kind}" for kind in _KINDS if kind in kinds)
     counts = counts or "none; a mixture takes ten runs (processes) of each that are positive and differ"
     column, named = benchmark_column([c.benchmark for c in comparisons])
-    before, after = (Column(f"modes of {name}", brief=name) for name in labels(versions, 14))
+    before, after = (Column(f"modes of {name}", brief=name) for name in names)
     table = Table.by(
         sorted(comparisons, key=lambda c: (_KINDS.index(_kind_of_modes(c)), c.pvalue)),
         (column, lambda c: named(c.benchmark)),

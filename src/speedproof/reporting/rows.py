@@ -31,7 +31,7 @@ from speedproof.reporting.model import (
     Value,
     right,
 )
-from speedproof.reporting.names import labels
+from speedproof.reporting.names import labels, spoken
 from speedproof.reporting.numbers import percent, plural, share, values
 from speedproof.stats.estimate import Estimate
 
@@ -42,7 +42,7 @@ OUTCOMES: dict[Verdict, Meaning] = {
     Verdict.UNDECIDED: "undecided",
 }
 _BANDS = ("over 5 %", "2 to 5 %", "below 2 %")
-_TITLE, _BRIEF = 16, 9
+_BRIEF = 9
 
 
 class Voice(Struct, frozen=True):
@@ -175,8 +175,8 @@ def interval_cell(estimate: Estimate, better: str = "faster", worse: str = "slow
 
 
 def version_columns(*versions: str) -> tuple[Column, ...]:
-    """A column of numbers for each version."""
-    titles = zip(labels(versions, _TITLE), labels(versions, _BRIEF), strict=True)
+    """A column of numbers for each version, which is called as in rows where there is room."""
+    titles = zip(spoken(versions), labels(versions, _BRIEF), strict=True)
     # A title with an ellipsis saves a few columns and costs the name.
     return tuple(
         Column(title, right=True, brief="" if "…" in brief and "…" not in title else brief)

@@ -135,7 +135,7 @@ def read_document(text: bytes, path: str) -> tuple[Document, Suite, Callable[...
     command = raw.get("command") if isinstance(raw, dict) and "schema" in raw else None
     if command not in COMPARING:
         what = f"is the output of '{command} --json'" if command else "is no JSON of speedproof"
-        raise FormatError(path, "", f"{what}; a report is made of that of {', '.join(COMPARING)}")
+        raise FormatError(path, "", f"{what}; report reads that of {', '.join(COMPARING)}")
     if raw["schema"] != SCHEMA_VERSION:
         other = f"{raw['schema']}, not {SCHEMA_VERSION}: another version of speedproof wrote it"
         raise FormatError(path, "schema", f"{other}; compare the files again")

@@ -20,12 +20,19 @@ from speedproof.reporting.names import (
     called,
     common_prefix,
     enumerate_names,
-    labels,
     shortened,
 )
 from speedproof.reporting.notes import doubts, unseen
 from speedproof.reporting.numbers import factor, percent, plural, share, sparkline, values
-from speedproof.reporting.rows import OUTCOMES, Voice, contradicted, interval_cell, opposite, records
+from speedproof.reporting.rows import (
+    OUTCOMES,
+    Voice,
+    contradicted,
+    interval_cell,
+    opposite,
+    records,
+    version_columns,
+)
 
 _MARKS = {Verdict.FASTER: "+", Verdict.SLOWER: "-", Verdict.EQUIVALENT: "=", Verdict.UNDECIDED: "~"}
 _WORST_FIRST: tuple[Meaning, ...] = ("failed", "undecided", "passed")
@@ -285,7 +292,7 @@ def _said(answers: Mapping[str, Comparison]) -> dict[str, Any]:
 def _matrix(of: _Versions, everything: bool) -> Table:
     """Benchmarks by versions: times with marks, and changes where there is room."""
     reference, *candidates = of.names
-    shown = labels(of.names, 14)
+    first, *heads = version_columns(*of.names)
     column, named = benchmark_column(of.benchmarks)
 
     def clearness(name: str) -> float:
@@ -301,6 +308,7 @@ def _matrix(of: _Versions, everything: bool) -> Table:
     # The best one is never left out for want of room.
     ranked = [v.version for v in of.ranking.versions if v.version != reference] if of.ranking else candidates
     columns = (
-        Column(label, drop=ranked.index(name)) for name, label in zip(candidates, shown[1:], strict=True)
+        replace(head, right=False, drop=ranked.index(name))
+        for name, head in zip(candidates, heads, strict=True)
     )
-    return Table.of((column, *right(shown[0]), *columns), rows, repeats=2 if everything else 0)
+    return Table.of((column, first, *columns), rows, repeats=2 if everything else 0)
