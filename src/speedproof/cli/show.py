@@ -64,7 +64,7 @@ def _show(asked: ShowOptions, console: Console) -> int:
 
 
 class ReportOptions(CommandOptions, frozen=True, kw_only=True):
-    """Report what 'compare --json', gate, run or corpus compare wrote, without computing it again.
+    """Report what a command that compares wrote with --json, without computing it again.
 
     With the samples in it (compare --with-samples) the HTML report draws them, too.
 
@@ -78,7 +78,7 @@ class ReportOptions(CommandOptions, frozen=True, kw_only=True):
         str,
         Argument(
             "RESULTS.json",
-            "output of one of them with --json; - is standard input",
+            "its output; - reads standard input",
         ),
     ]
     output: Annotated[Output, Taken(leave="json")]

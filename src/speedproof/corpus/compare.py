@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import gc
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 from hashlib import blake2b
 from itertools import combinations, pairwise
@@ -44,8 +44,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _TOGETHER = 2048
-NAMED = 20
-"""So many names of what some version lacks are kept."""
+_NAMED, _PAIRS = 20, 20
 
 Pairs = Literal["all", "consecutive"] | tuple[tuple[str, str], ...]
 
@@ -138,7 +137,7 @@ def _compare_part(task: Task) -> int:
         seen = Seen.of(of_two, versions, rules, skipped, heads[start:end], totals)
         note.append((versions, msgspec.to_builtins(seen)))
         skipped = []
-    said = {"pairs": note, "held": held_by(suite)}
+    said = {"pairs": note, "held": [(v, *of) for v, of in Held.of(suite).by.items()]}
     task.keep(_rows_of(by_protocol, two_speeds_of(pairs)), said, use_dictionary=_REPEATED)
     return len(pairs)
 
@@ -170,26 +169,33 @@ def _paired(suite: Suite, wanted: Pairs, order: Sequence[str]) -> dict[tuple[str
     }
 
 
-Held = tuple[tuple[str, ...], int, list[str]]
-"""Versions, how many benchmarks these have and no other, and the first names of these."""
+class Held(msgspec.Struct):
+    """Versions with what they have and no other: what any of them lacks, whoever it is compared with."""
 
+    by: dict[tuple[str, ...], tuple[int, list[str]]] = {}  # how many benchmarks, and the first names
 
-def held_by(suite: Suite) -> list[Held]:
-    """What tells which benchmarks a version lacks, whoever it is compared with."""
-    versions: dict[Key, list[str]] = {}
-    for key, version in suite.samples:
-        versions.setdefault(key, []).append(version)
-    return held_together(((*sorted(of),), 1, [key.benchmark]) for key, of in versions.items())
+    @classmethod
+    def of(cls, suite: Suite) -> Held:
+        """What a part holds."""
+        versions: dict[Key, list[str]] = {}
+        for key, version in suite.samples:
+            versions.setdefault(key, []).append(version)
+        names: dict[tuple[str, ...], list[str]] = {}
+        for key, some in versions.items():
+            names.setdefault((*sorted(some),), []).append(key.benchmark)
+        return cls({some: (len(of), sorted(of)[:_NAMED]) for some, of in names.items()})
 
+    def add(self, parts: Iterable[tuple[Sequence[str], int, list[str]]]) -> None:
+        """Take in what another part holds."""
+        for versions, count, names in parts:
+            before, known = self.by.get((*versions,), (0, []))
+            self.by[(*versions,)] = before + count, sorted([*known, *names])[:_NAMED]
 
-def held_together(parts: Iterable[Held]) -> list[Held]:
-    """The same of parts that have no benchmark in common."""
-    held: dict[tuple[str, ...], tuple[list[int], list[str]]] = {}
-    for versions, count, names in parts:
-        counts, known = held.setdefault(tuple(versions), ([], []))
-        counts.append(count)
-        known += names
-    return [(versions, sum(counts), sorted(names)[:NAMED]) for versions, (counts, names) in held.items()]
+    def lacking(self, has: str = "", lacks: str = "") -> tuple[int, tuple[str, ...]]:
+        """How many benchmarks one version has and another lacks, or some lacks, and the first names."""
+        every = set[str]().union(*self.by)
+        chosen = [of for v, of in self.by.items() if (has in v and lacks not in v if has else every - {*v})]
+        return sum(count for count, _ in chosen), (*sorted(n for _, some in chosen for n in some)[:_NAMED],)
 
 
 class Seen(msgspec.Struct):
@@ -220,7 +226,7 @@ class Seen(msgspec.Struct):
         problems = [*(reason for _, reason in pairing.incomparable), *skipped]
         return cls(
             pairs=len(pairing.pairs),
-            problems=problems[:NAMED],
+            problems=problems[:_NAMED],
             incomparable=len(problems),
             ratios=log_ratios(heads),
             totals=totals,
@@ -235,11 +241,25 @@ class Seen(msgspec.Struct):
         """Take in what another part says."""
         self.pairs += other.pairs
         self.incomparable += other.incomparable
-        self.problems = [*self.problems, *other.problems][:NAMED]
+        self.problems = [*self.problems, *other.problems][:_NAMED]
         self.ratios.add(other.ratios)
         self.totals = [[a + c, b + d] for (a, b), (c, d) in zip(self.totals, other.totals, strict=True)]
         self.rates = self.rates or other.rates
         self.caveats = [*self.caveats, *other.caveats]
+
+
+def merged(
+    notes: Iterable[Any], shown: Collection[tuple[str, str]]
+) -> tuple[dict[tuple[str, str], Seen], Held]:
+    """The parts in their order: of many pairs of versions the first ones, and those shown."""
+    pairs: dict[tuple[str, str], Seen] = {}
+    held = Held()
+    for note in notes:
+        held.add(note["held"])
+        for versions, part in msgspec.convert(note["pairs"], list[tuple[tuple[str, str], Seen]]):
+            if versions in pairs or versions in shown or len(pairs) < _PAIRS:
+                pairs.setdefault(versions, Seen()).add(part)
+    return pairs, held
 
 
 SPEEDS = ("speeds_reference", "speeds_candidate", "speeds_within")

@@ -13,21 +13,11 @@ from itertools import accumulate, chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from msgspec import Struct, convert
+from msgspec import Struct
 from msgspec.structs import replace
 
 from speedproof.corpus.answers import Answers
-from speedproof.corpus.compare import (
-    NAMED,
-    PVALUES,
-    SPEEDS,
-    Asked,
-    Held,
-    Seen,
-    answer_columns,
-    held_together,
-    pairs_of,
-)
+from speedproof.corpus.compare import PVALUES, SPEEDS, Asked, Held, Seen, answer_columns, merged, pairs_of
 from speedproof.corpus.read import fetched, parts_of, quoted, rows_of
 from speedproof.corpus.schema import digest, opened, records
 from speedproof.data.notes import UNDERMINING, Assumption, Note
@@ -53,7 +43,6 @@ from speedproof.protocols.suite import SuiteComparison, compare_suite, hpt_of
 if TYPE_CHECKING:
     import duckdb
 
-_PAIRS = 20
 MOST_FOR_HPT = 100_000
 """Benchmarks whose runs memory is to hold together: 1 GB of ten runs a side."""
 _KINDS = {kind.value: kind for kind in Assumption}
@@ -182,8 +171,7 @@ def conclude(answers: Answers, asked: Asked) -> Conclusion:
     of_one = {**over_all, "hpt": hpt} if pairs == 1 else {}
     shown = [of_protocol[headline, *key] for key in keys]
     shown += [c for (protocol, *_), c in of_protocol.items() if protocol != headline]
-    seen, held = _seen(answers, {(c.reference.label, c.candidate.label) for c in shown})
-    every = {version for some, *_ in held for version in some}
+    seen, held = merged(answers.notes(), {(c.reference.label, c.candidate.label) for c in shown})
     versions = tuple(opened(answers.corpus)[1].versions)
     # Neighbours depend on the benchmark.
     every_two = math.comb(len(versions), 2) if asked.pairs == "all" else len(asked.pairs)
@@ -192,7 +180,7 @@ def conclude(answers: Answers, asked: Asked) -> Conclusion:
     return Conclusion(
         tuple(result for result, _ in made),
         tuple(lacking for _, lacking in made),
-        _total(one for one in held if not every.issubset(one[0])),
+        held.lacking(),
         **answers.about,
         **over_all,
         metric=asked.metric,
@@ -301,30 +289,9 @@ def _hpt(answers: Answers, asked: Asked) -> Hpt | None:
     return hpt and replace(hpt, benchmarks=())
 
 
-def _seen(
-    answers: Answers, shown: Collection[tuple[str, str]]
-) -> tuple[dict[tuple[str, str], Seen], list[Held]]:
-    """The parts merged in their order: of many pairs of versions the first ones, and those shown."""
-    pairs: dict[tuple[str, str], Seen] = {}
-    held: list[Held] = []
-    for note in answers.notes():
-        held = held_together([*held, *note["held"]])
-        for versions, part in convert(note["pairs"], list[tuple[tuple[str, str], Seen]]):
-            if versions in pairs or versions in shown or len(pairs) < _PAIRS:
-                pairs.setdefault(versions, Seen()).add(part)
-    return pairs, held
-
-
-def _total(held: Iterable[Held]) -> tuple[int, tuple[str, ...]]:
-    """How many benchmarks these are, and the first names."""
-    chosen = list(held)
-    names = sorted(name for *_, some in chosen for name in some)
-    return sum(count for _, count, _ in chosen), tuple(names[:NAMED])
-
-
 def _results(
     pairs: Mapping[tuple[str, str], Seen],
-    held: Sequence[Held],
+    held: Held,
     asked: Asked,
     shown: Iterable[Comparison],
     machines: Mapping[tuple[str, str], MachineSpeeds],
@@ -341,21 +308,18 @@ def _results(
             (location, overall_gain([before], [after], [1.0]))
             for location, (before, after) in zip(LOCATIONS, seen.totals, strict=True)
         )
-        only = [
-            _total(of for of in held if one in of[0] and other not in of[0])
-            for one, other in (versions, versions[::-1])
-        ]
+        (old, only_old), (new, only_new) = held.lacking(*versions), held.lacking(*versions[::-1])
         whole = Whole(
             *(*versions, asked.metric, alpha, margin, nested),
             tuple(chain.from_iterable(by_pair.get(versions, {}).values())),
-            *(only[0][1], only[1][1], tuple(seen.problems)),
+            *(only_old, only_new, tuple(seen.problems)),
             overall=tuple(gains) if seen.pairs and not seen.rates else (),
             geometric_means=seen.ratios.means(alpha),
             caveats=tuple(_caveats(seen)),
             machine=machines.get(versions),
             **numbers,
         )
-        yield whole, (only[0][0], only[1][0], seen.incomparable)
+        yield whole, (old, new, seen.incomparable)
 
 
 def _caveats(seen: Seen) -> Iterable[Note]:

@@ -15,13 +15,7 @@ from speedproof.protocols.results import SEQUENTIAL, Comparison, SuiteRanking, V
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.reporting import sheet, words
 from speedproof.reporting.model import Cell, Column, Meaning, Report, Row, Table, Text, hint_of_all, right
-from speedproof.reporting.names import (
-    benchmark_column,
-    called,
-    common_prefix,
-    enumerate_names,
-    shortened,
-)
+from speedproof.reporting.names import benchmark_column, called, common_prefix, enumerate_names, shortened
 from speedproof.reporting.notes import doubts, unseen
 from speedproof.reporting.numbers import factor, percent, plural, share, sparkline, values
 from speedproof.reporting.rows import (
