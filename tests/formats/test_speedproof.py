@@ -144,6 +144,21 @@ def test_the_step_of_constant_numbers_is_no_difference_of_versions(tmp_path: Pat
     assert answer.lower > 1.6
 
 
+def test_without_its_first_line_nothing_of_a_session_is_proven(tmp_path: Path) -> None:
+    """The lines still tell blocks and order, so the bounds are those of the whole file."""
+    lines = [
+        run("s", v, k, seconds + k / 1e6) for k in range(20) for v, seconds in (("old", 0.9), ("new", 0.5))
+    ]
+    whole, cut = (
+        sp.read(write(tmp_path / f"{head!s:.1}.jsonl", *head, *lines)) for head in ([session("s")], [])
+    )
+    (one,), (two,) = (sp.compare_suite(suite, reference="old").results[0].headlines for suite in (whole, cut))
+    assert (one.certified, one.test) == (two.certified, two.test)
+    assert (one.proven_verdict, two.proven_verdict) == (sp.Verdict.FASTER, sp.Verdict.UNDECIDED)
+    assert two.verdict is sp.Verdict.FASTER
+    assert [sp.gate(suite).outcome.value for suite in (whole, cut)] == ["pass", "undecided"]
+
+
 def test_what_is_left_out_is_said(tmp_path: Path) -> None:
     lines = [
         run("s", "old", 0, 1.0, warmup=True), run("s", "old", 0, 1.0, exit=3),

@@ -84,6 +84,8 @@ class Assumption(Enum):
     PLANNED_SIZE = ("planned size", "was the number of runs fixed before they were seen?",
         "read the verdict with 'speedproof run --review FILE', or fix the number of runs beforehand",
         "risk", "a number of runs that was not planned")
+    KNOWN_PLAN = ("known plan", "is it known which version was the reference, and when measuring was to end?",
+        "measure again, or restore the first line of the file", "risk", "a plan that is lost")
     ONE_PROGRAM = ("one program", "was it the same program throughout?",
         "measure again", "risk", "the program was replaced")
     ONE_SPEED = ("one speed", "did the machine run at one speed?",

@@ -67,6 +67,7 @@ class Trait(StrEnum):
     RANDOM_ORDER = "random order"
     IN_TURN = "rows of its own"
     STOPPED_ON_RESULT = "stopped on its result"
+    PLAN_LOST = "plan lost"
     TWO_PROGRAMS = "two programs"
     OTHER_EXECUTABLE = "another executable than the reference's"
     MILLI = "written in thousandths"

@@ -48,6 +48,8 @@ _NO_BUILD = -1
 _SESSIONS_APART = 32  # bits, for the blocks of sessions that went on with each other
 # Without one of these fields the direction of a session's custom metrics is unknown.
 _UNIT_FIELDS = ("units", "session")
+# Without one of these its reference is.
+_PLAN_FIELDS = ("benchmarks", "session")
 # Fields that distinguish machines or days; of the whole snapshot every kernel update would be a difference.
 _FACTS = ("host", "cpu", "kernel", "governor", "turbo", "smt", "power")
 
@@ -120,6 +122,7 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
             yield source.skip(f"session {session}", benchmark, reason, expected=why == _WARMUP)
     rows.sort()
     replaced = _replaced(heads.values())
+    together = Counter(place[:2] for place in cells)  # versions by session and benchmark
     for key in sorted(rows.keys, key=lambda key: _planned_place(heads[key[0]], *key[1:3])):
         session, benchmark, version, metric = key
         head, cell = heads[session], cells[session, benchmark, version]
@@ -147,6 +150,8 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
             traits=_traits(
                 session, heads, ends, benchmark, version, cell.left_out, (benchmark, version) in replaced
             )
+            | ({Trait.RANDOM_ORDER} if together[session, benchmark] > 1 else set())
+            | ({Trait.BUILDS} if built else set())
             | clock_of(metric),
             notes=tuple(notes),
             session=head.experiment,
@@ -184,13 +189,13 @@ def _unmeasured(
 
 def _reason(damage: Damage) -> str:
     """A damage, and what it costs whoever compares the values."""
-    text = f"{damage.field}: {damage.message}" if damage.field else damage.message
-    part = damage.field.partition("[")[0]
-    if part in _UNIT_FIELDS:
-        return f"{text}; metrics of the session's own are left out, for their units are not known"
-    if part == "benchmarks":
-        return f"{text}; which version is the reference may not be known: name the reference"
-    return text
+    parts = [f"{damage.field}: {damage.message}" if damage.field else damage.message]
+    field = damage.field.partition("[")[0] if damage.session else ""
+    if field in _UNIT_FIELDS:
+        parts.append("metrics of the session's own are left out, for their units are not known")
+    if field in _PLAN_FIELDS:
+        parts.append("which version is the reference may not be known: name the reference")
+    return "; ".join(parts)
 
 
 def _traits(
@@ -212,14 +217,13 @@ def _traits(
     looked = not any(v.builds for v in versions)
     traits = {
         Trait.ORDER_KNOWN: True,
-        Trait.BUILDS: any(v.builds for v in versions),
-        Trait.RANDOM_ORDER: len(planned) > 1,
         Trait.WARMUP_REMOVED: _WARMUP in left_out,
         Trait.FAILED_LEFT_OUT: bool(set(left_out) - {_WARMUP}),
         # The reference ran as long as some candidate was undecided.
         Trait.STOPPED_ON_RESULT: looked
         and (version in on_result or (bool(last.resumes) and version in planned[1:])),
         Trait.OTHER_EXECUTABLE: looked and version in head.executables.get(benchmark, ()),
+        Trait.PLAN_LOST: version not in planned,
         Trait.TWO_PROGRAMS: replaced or (end is not None and version in end.changed.get(benchmark, ())),
     }
     return frozenset(trait for trait, has in traits.items() if has)
