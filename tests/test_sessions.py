@@ -428,6 +428,23 @@ def test_a_replaced_program_warns_that_a_later_session_keeps() -> None:
     assert "the program of Y was replaced" in second.session.run().findings[0].warnings[0].message
 
 
+def test_a_proof_that_later_runs_take_back_is_named() -> None:
+    rules = {"min_blocks": 12, "max_time": None}
+    first = Bench({"X": noisy(1.1, 1), "Y": noisy(1.0, 2)}, rules=stop_rules(max_blocks=12, **rules))
+    (before,) = first.session.run().findings
+    assert (before.verdict, before.warnings) == (Verdict.FASTER, ())
+    turned = {"X": noisy(1.0, 3), "Y": noisy(1.1, 4)}
+    rules = {"min_blocks": 26, "max_time": None}
+    second = Bench(
+        turned, rules=stop_rules(max_blocks=26, **rules), plan=head(benchmark("X", "Y"), session="t")
+    )
+    second.session.recall([first.stored()])
+    (after,) = second.session.run().findings
+    assert after.verdict is Verdict.UNDECIDED
+    told = "faster was proven by 12 pairs; the runs since speak against it"
+    assert told in [note.message for note in after.warnings]
+
+
 def test_every_cleanup_is_tried_whatever_becomes_of_the_others() -> None:
     """One that fails, one that is interrupted itself: the rest still happens, and it is told."""
     bench = Bench({"X": 1.0, "Y": 1.0, "Z": 1.0})

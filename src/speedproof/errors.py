@@ -73,3 +73,8 @@ class FormatError(SpeedproofError):
 
     def __reduce__(self) -> tuple[type[FormatError], tuple[str | Parameter, ...]]:
         return FormatError, (self.path, self.where, *self.parts)
+
+
+def cause(error: OSError) -> str:
+    """What the system says of a failure."""
+    return "no such file" if isinstance(error, FileNotFoundError) else error.strerror or str(error)

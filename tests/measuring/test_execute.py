@@ -107,8 +107,8 @@ def test_child_has_its_own_group_and_the_signals_of_subprocess() -> None:
 
 @pytest.mark.parametrize(("job", "message"), [
     (Job(("no-such-program-anywhere",)), "no such program"), (Job(("/etc/passwd",)), "not executable"),
-    (Job(("true",), cwd="/no/such/folder"), "/no/such/folder: No such file"),
-    (Job(("true",), stdin="/no/such/file"), "/no/such/file: No such file"),
+    (Job(("true",), cwd="/no/such/folder"), "/no/such/folder: no such file"),
+    (Job(("true",), stdin="/no/such/file"), "/no/such/file: no such file"),
     (Job(("true", "x" * 200_000)), r"^true: cannot be started: Argument list too long$"),
 ])  # fmt: skip
 def test_what_cannot_start_is_named(job: Job, message: str) -> None:

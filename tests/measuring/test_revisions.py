@@ -563,7 +563,7 @@ def test_a_program_that_a_revision_lacks_is_named(repo: Path) -> None:
     ("./a --build make --control", "--revisions is built: give that, or leave out --build, --control\n"),
     ("./a --plan", "--revisions is built: give that, or leave out --plan\n"),
     ("./a --builds 3", "--revisions is built: give that, or leave out --builds\n"),
-    ("--suite s.toml --revisions main~1 main", "s.toml: No such file"),
+    ("--suite s.toml --revisions main~1 main", "s.toml: no such file"),
     ("--suite ../s.toml --revisions main~1 main", "lies outside the repository"),
     ("./a --revisions main~1 main --build no-such-tool", "no-such-tool: not found"),
     # Few builds of what cannot be: that comes first.

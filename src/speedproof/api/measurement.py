@@ -28,6 +28,7 @@ from speedproof.measuring.session import Session
 from speedproof.measuring.store import ResultsFile
 from speedproof.protocols.caveats import within_layout
 from speedproof.protocols.claims import SessionQuestion
+from speedproof.protocols.results import Verdict
 from speedproof.protocols.sequential import WORSE_ON_AVERAGE, CandidateResult
 from speedproof.protocols.sequential import SequentialComparison as SequentialComparison
 
@@ -78,6 +79,7 @@ class Measurement:
         except OSError as error:
             raise UsageError(f"cannot save to {path}: {error.strerror}") from None
         self._last_end: EndLine | None = None
+        self._before: dict[tuple[str, str], CandidateResult] = {}  # what was recalled said
         # One of them that differs is enough to say that something else does: together they have one risk.
         sharing = max(len(question.unaffected), 1)
         self.comparisons = {
@@ -117,7 +119,11 @@ class Measurement:
     def recall(self, sessions: Sequence[StoredSession]) -> int:
         """Take over the blocks of earlier sessions, in the order in which they were measured; how many."""
         self._last_end = sessions[-1].end if sessions else None
-        return self._session.recall(sessions)
+        blocks = self._session.recall(sessions)
+        self._before = {
+            (f.benchmark, f.candidate): f for c in self.comparisons.values() for f in c.findings()
+        }
+        return blocks
 
     def __iter__(self) -> Iterator[RaceState]:
         return self._states
@@ -202,6 +208,11 @@ class Measurement:
         name, sides = finding.benchmark, (finding.reference, finding.candidate)
         tallies = {tally.version: tally for tally in measured.tallies if tally.benchmark == name}
         yield from self.comparisons[name].warnings(finding.candidate)
+        before = self._before.get((name, finding.candidate), finding)
+        if before.verdict is not finding.verdict is Verdict.UNDECIDED:
+            pairs = plural(before.result.blocks, "pair")
+            because = f"{before.verdict.value} was proven by {pairs}; the runs since speak against it"
+            yield Note(Assumption.STEADY_SPEEDUP, because, (finding.candidate,))
         yield from _of_runs([tallies[side] for side in sides if side in tallies], self._question.metric)
         for side in sides:
             if side in measured.changed.get(name, ()):

@@ -277,7 +277,9 @@ def begun(
 
 def same_files(file: str | None, stored: Sequence[StoredSession], plan: Plan) -> dict[str, str]:
     """Fingerprint the files that commands use; refuse to continue a session of other programs."""
-    if file and stored and (gone := _gone(plan)):
+    if gone := _gone(plan):
+        if not (file and stored):
+            raise FormatError(gone, "", "no such folder")
         head = stored[-1].head
         anew = f"is gone, where it ran; measure anew, --seed {head.seed} draws the same layouts"
         raise FormatError(file, f"session {head.session}", f"{gone} {anew}")

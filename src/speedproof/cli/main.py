@@ -26,7 +26,7 @@ from speedproof import __version__
 from speedproof.cli.command import Command, Group, common, eager, said, unknown_command
 from speedproof.cli.console import ERROR, INTERRUPTED, Console, give_up
 from speedproof.declaring import Option
-from speedproof.errors import FormatError, SpeedproofError
+from speedproof.errors import FormatError, SpeedproofError, cause
 
 CLOSED_PIPE = 141
 _THREADS = "OPENBLAS_NUM_THREADS"
@@ -156,7 +156,7 @@ def main(argv: Sequence[str] | None = None, console: Console | None = None) -> i
     except OSError as error:
         full = not error.filename and error.errno == errno.ENOSPC and _is_full(console.out)
         place = "standard output" if full else error.filename or ""
-        console.remark(f"error: {place}{': ' * bool(place)}{error.strerror or error}")
+        console.remark(f"error: {place}{': ' * bool(place)}{cause(error)}")
         return ERROR
     except MemoryError as error:
         detail = f" ({error})" if str(error) else ""

@@ -58,7 +58,10 @@ class RunOptions(CommandOptions, frozen=True, kw_only=True):
     wants: Callable[[str], bool] = bool  # which benchmarks are measured
     measuring: Measuring
     resume: Annotated[
-        str | None, "[FILE]", "go on with the last session of this file (default: @last, the latest)"
+        str | None,
+        "[FILE]",
+        "go on with the last session of this file (default: @last, the latest); of its limits only --runs is "
+        "kept: give --max-time, --max-runs anew",
     ] = None
     review: Annotated[
         str | None,

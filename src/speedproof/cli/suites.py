@@ -25,7 +25,7 @@ class SuiteOptions(options.CommandOptions, frozen=True, kw_only=True):
     """Run the Speedup-Test on a configuration of the original tool.
 
     That is a CSV file with the columns Name,Sample1,Sample2,ConfLevel,Coef. Sample files are found beside the
-    configuration, then in the working directory.
+    configuration, then in the working directory. 'speedproof compare' reads result files themselves.
 
         speedproof suite config.csv                       print the report
         speedproof suite config.csv --confidence 0.95 -o results

@@ -79,10 +79,7 @@ def compare(corpus: str | os.PathLike[str], asked: Asked, how: How = HERE) -> An
 
 def pairs_in_file(path: str) -> tuple[tuple[str, str], ...]:
     """Pairs of versions in a file: reference and candidate on each line, separated by a comma or a tab."""
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-    except OSError as error:
-        raise UsageError(f"{path}: {error.strerror}") from None
+    text = Path(path).read_text(encoding="utf-8")
     pairs = []
     for i, row in enumerate(csv.reader(text.splitlines(), delimiter="\t" if "\t" in text else ","), 1):
         cells = [cell.strip() for cell in row if cell.strip()]

@@ -19,7 +19,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from speedproof.arrays import extension
-from speedproof.errors import Parameter, SpeedproofError
+from speedproof.errors import Parameter, SpeedproofError, cause
 from speedproof.measuring.system import (
     adopt,
     bytes_of_peak,
@@ -182,7 +182,7 @@ def execute_some(jobs: Sequence[Job], seconds: float, ends: list[Ended]) -> tupl
     except OSError as error:
         if error.filename is None:
             raise
-        raise RunError(f"{error.filename}: {error.strerror}") from None
+        raise RunError(f"{error.filename}: {cause(error)}") from None
     finally:
         (opened if written else _unwritten).append(stderr)
         for descriptor in opened:
@@ -320,7 +320,11 @@ def _awaited(job: Job, begun: Ended, before: set[int], errors: _End) -> tuple[En
     return (start, finish, status, *times, usage.ru_maxrss, *counts, own_peak, 0, 1), timed_out
 
 
-NO_PROGRAM = ("no such program; give its path, or ", Parameter("shell"), " if it is built into a shell")
+NO_PROGRAM = (
+    "no such program; give its path, quote each command with its arguments, or give ",
+    Parameter("shell"),
+    " if it is built into a shell",
+)
 
 
 def _start_remedy(error: OSError) -> tuple[str | Parameter, ...]:

@@ -24,7 +24,7 @@ import msgspec
 
 from speedproof.data import session_file
 from speedproof.data.session_file import Line, PlannedBenchmark, RunLine, SessionLine, StoredSession
-from speedproof.errors import FormatError, Parameter, UsageError
+from speedproof.errors import FormatError, Parameter, UsageError, cause
 from speedproof.measuring.runs import seed_or_new
 
 _SYNC_SECONDS = 1.0
@@ -97,26 +97,30 @@ class ResultsFile:
 
 def _refuse_stranger(path: Path) -> None:
     """Refuse to append to a file whose first line is not that of a session."""
-    stranger = ""
-    if path.exists() and not path.is_file():
-        stranger = "is not a file that can be read again, so no results are written to it"
-    elif path.exists() and path.stat().st_size:
+    _refuse_device(path)
+    if path.exists() and path.stat().st_size:
         with path.open("rb") as file:
             if not session_file.is_header(file.readline()):
                 stranger = "is not a results file of 'speedproof run', so nothing is appended to it"
-    if stranger:
-        raise FormatError(str(path), "", stranger)
+                raise FormatError(str(path), "", stranger)
+
+
+def _refuse_device(path: Path) -> None:
+    """Refuse what may have no end, such as a device, or gives its bytes only once, such as a pipe."""
+    if path.exists() and not path.is_file():
+        raise FormatError(str(path), "", "is not a file that can be read again, so it keeps no results")
 
 
 def read_sessions(
     path: Path, *, left_out: Callable[[str], object] = lambda what: None
 ) -> list[StoredSession]:
     """Read a results file, to go on with it; who has been told already is told nothing of what is left out."""
+    _refuse_device(path)
     try:
         with path.open("rb") as file:
             sessions, unusable = session_file.read_sessions(str(path), file)
     except OSError as error:
-        raise FormatError(str(path), "", f"cannot be read: {error.strerror}") from None
+        raise FormatError(str(path), "", cause(error)) from None
     for damage in unusable:
         left_out(f"{path}: {damage}")
     return sessions
