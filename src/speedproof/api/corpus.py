@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
@@ -228,17 +229,20 @@ class Corpus:
         how = _ready("compare", How(out, workers or cores(), dask, started, done))
         from speedproof.api.suites import protocols_given
         from speedproof.corpus.conclude import conclude
-        from speedproof.reporting.names import short_names
 
         place, manifest = opened(self.place)
         at = place.name
         versions = tuple(manifest.versions)
+        if len(versions) < 2:
+            added = f"speedproof corpus build FILE -o {shlex.quote(at)} --append"
+            raise UsageError(
+                f"{at}: there is only one version ({versions[0]}); name the file of another one: {added}, or read "
+                f"its benchmarks as versions of one thing: speedproof compare {shlex.quote(at)}"
+            )
         if pairs is None:
             if (reference is None or candidate is None) and len(versions) != 2:
-                raise UsageError(
-                    f"{at}: name two versions, or pairs of them; available: "
-                    f"{enumerate_names(short_names(versions).values(), 4)}"
-                )
+                there = enumerate_names(versions, 4)
+                raise UsageError(f"{at}: name two versions, or pairs of them; available: {there}")
             reference, candidate = (v and version_given(v, versions, at) for v in (reference, candidate))
             first = reference or next(v for v in versions if v != candidate)
             pairs = ((first, candidate or next(v for v in versions if v != first)),)

@@ -62,12 +62,10 @@ class Asked(msgspec.Struct, frozen=True):
 
 def compare(corpus: str | os.PathLike[str], asked: Asked, how: How = HERE) -> Answers:
     """Ask about every pair of versions; what an earlier call has answered is not asked again."""
-    place, manifest = opened(corpus)
+    _, manifest = opened(corpus)
     for one, other in asked.pairs if isinstance(asked.pairs, tuple) else ():
         if one == other:
             raise UsageError(f"{one}: a version is not compared with itself")
-    if len(manifest.versions) < 2:
-        raise UsageError(f"{place.name}: there is only one version; a comparison needs two")
     question_asked, beside = asked, {}
     if asked.rules.floor is not None:
         beside[FLOOR_FILE] = msgspec.msgpack.encode(asked.rules.floor)

@@ -137,7 +137,6 @@ def read(
     if rows:
         read_all = [versions.onto_benchmarks(records, names_given(rows)) for records in read_all]
     labelled: list[tuple[str, Record | Skipped]] = []
-    commands = False
     for argument, label, records in zip(arguments, versions.labels_of(arguments), read_all, strict=True):
         if by:
             labelled += versions.onto_versions(label, records, names_given(by))
@@ -145,8 +144,10 @@ def read(
             labelled += versions.versions_of_several(label, records)
         else:
             name, path = argument.name or label, argument.paths[0]
-            labelled, commands = versions.versions_of_one(name, path, records, reference)
-            labelled = versions.across_versions(labelled, versions.one_thing)
+            labelled = versions.across_versions(
+                versions.versions_of_one(name, path, records), versions.one_thing
+            )
+    labelled, commands = versions.of_benchmarks(labelled, reference, alone=not (by or several))
     if match == "position":
         labelled = versions.across_versions(labelled, versions.by_position)
     if more:

@@ -88,7 +88,8 @@ def of_version(
     Its name is the version's where it is ``alone`` the file that versions are asked of.
     """
     path = argument.paths[0]
-    labelled, _ = versions_of_one(stem_of(path), path, records, argument.version)
+    labelled = versions_of_one(stem_of(path), path, records)
+    labelled, _ = of_benchmarks(labelled, argument.version, alone=True)
     there = list(dict.fromkeys(label for label, record in labelled if isinstance(record, Record)))
     version = version_of(argument.version, there)
     if version not in there:
@@ -182,29 +183,35 @@ def versions_of_several(
 
 
 def versions_of_one(
-    label: str, path: str, records: Sequence[Record | Skipped], reference: str | None
-) -> tuple[list[tuple[str, Record | Skipped]], bool]:
-    """The versions of the only path: those that it names, its files, or commands that were compared in it.
-
-    Also says whether it is the last.
-    """
+    label: str, path: str, records: Sequence[Record | Skipped]
+) -> list[tuple[str, Record | Skipped]]:
+    """The versions of the only path: those that it names, or its files."""
     measured = records_of(records)
     if any(r.version is not None for r in measured):
-        return [(r.version or label, r) for r in records], False
+        return [(r.version or label, r) for r in records]
     files = list(dict.fromkeys(r.path for r in measured))
-    is_folder = Path(path).is_dir()
-    if is_folder and len(files) > 1:
+    if Path(path).is_dir() and len(files) > 1:
         names = dict(zip(files, labels_of([Named("", (f,)) for f in files]), strict=True))
         labelled = [(names.get(r.path, label), r) for r in records]
-        return sorted(labelled, key=lambda one: natural(one[0])), False
+        return sorted(labelled, key=lambda one: natural(one[0]))
+    return [(label, r) for r in records]
+
+
+def of_benchmarks(
+    labelled: list[tuple[str, Record | Skipped]], reference: str | None, *, alone: bool
+) -> tuple[list[tuple[str, Record | Skipped]], bool]:
+    """The benchmarks of the only version as versions of one thing, and whether they are.
+
+    They are where the reference is one of them, and the commands of a hyperfine file that stands ``alone``.
+    """
+    labels, measured = {of for of, r in labelled if isinstance(r, Record)}, records_of(r for _, r in labelled)
     benchmarks = {r.benchmark for r in measured}
-    hyperfine = not is_folder and measured[0].tool == "hyperfine"
-    if len(benchmarks) > 1 and (reference in benchmarks or hyperfine):
-        return [
-            (r.benchmark, replace(r, benchmark=label)) if isinstance(r, Record) else (label, r)
-            for r in records
-        ], True
-    return [(label, r) for r in records], False
+    hyperfine = alone and {(r.path, r.tool) for r in measured} == {(measured[0].path, "hyperfine")}
+    if len(labels) > 1 or len(benchmarks) < 2 or not (reference in benchmarks or hyperfine):
+        return labelled, False
+    return [
+        (r.benchmark, replace(r, benchmark=of)) if isinstance(r, Record) else (of, r) for of, r in labelled
+    ], True
 
 
 def across_versions(
