@@ -8,7 +8,9 @@ _LEAST_RISK, _MOST_RISK = 1e-9, 0.5
 _SECONDS = {"s": 1, "sec": 1, "m": 60, "min": 60, "h": 3600}
 
 
-def proportion(given: object, least: float = 0.01, most: float = 1.0) -> float:
+def proportion(
+    given: object, least: float = 0.01, most: float = 1.0, within: tuple[float, float] = (0.0, 1.0)
+) -> float:
     """A number between 0 and 1, or a percentage; neither end is allowed, and ValueError says what is wrong."""
     from decimal import Decimal, InvalidOperation
 
@@ -22,21 +24,18 @@ def proportion(given: object, least: float = 0.01, most: float = 1.0) -> float:
         value = float(Decimal(number).scaleb(-2 if text.endswith("%") else 0))
     except InvalidOperation:
         raise ValueError(f"{given!r} is not a number") from None
-    if not 0 < value < 1:
+    if not (0 < value < 1 and within[0] <= value <= within[1]):
         percent = (
             least <= value / 100 < most and number == text and not (isinstance(given, float) and value == 1)
         )
         hint = f"; do you mean {Decimal(number).normalize():f}%?" if percent else ""
-        raise ValueError(f"{given!r} does not lie between 0 and 1{hint}")
+        raise ValueError(f"{given!r} does not lie between {within[0]:g} and {within[1]:g}{hint}")
     return value
 
 
 def quantile(given: object) -> float:
     """The share of a quantile whose limits are told: from the median to where one run in 10,000 lies."""
-    value = proportion(given, 0.5)
-    if not 0.5 <= value <= 0.9999:
-        raise ValueError(f"{given!r} does not lie between 0.5 and 0.9999")
-    return value
+    return proportion(given, 0.5, within=(0.5, 0.9999))
 
 
 def share(given: object) -> float:
@@ -46,10 +45,7 @@ def share(given: object) -> float:
 
 def risk(given: object) -> float:
     """A risk that the tests support; beyond one half a bound would fail more often than it holds."""
-    value = proportion(given, most=_MOST_RISK)
-    if not _LEAST_RISK <= value <= _MOST_RISK:
-        raise ValueError(f"{given!r} is no risk: it lies from {_LEAST_RISK:g} to {_MOST_RISK:g}")
-    return value
+    return proportion(given, most=_MOST_RISK, within=(_LEAST_RISK, _MOST_RISK))
 
 
 def level(given: object) -> float:
@@ -98,7 +94,7 @@ def seconds(given: object) -> float:
     except (ValueError, KeyError):
         raise ValueError(f"{text!r} is not a time; give seconds, or a unit as in 90s, 2m or 1h") from None
     if not 0 <= value < float("inf"):
-        raise ValueError(f"{text!r} is not a waiting time; give seconds, 0 or more")
+        raise ValueError(f"{text!r} is not a time; give seconds, 0 or more")
     return value
 
 

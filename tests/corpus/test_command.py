@@ -63,13 +63,17 @@ def test_numbers_alone_in_a_corpus_are_versions_of_one_thing(tmp_path: Path) -> 
 
 def test_commands_of_one_file_are_versions_of_its_corpus(tmp_path: Path) -> None:
     """And where benchmarks are asked to be versions, by a field, too, they are: the remedy that is named works."""
-    results = [{"command": of, "times": [s + i / 100 for i in range(8)]} for of, s in (("a", 1.0), ("b", 2.0))]
+    results = [
+        {"command": of, "times": [s + i / 100 for i in range(8)]} for of, s in (("a", 1.0), ("b", 2.0))
+    ]
     file, corpus = tmp_path / "h.json", tmp_path / "c"
     file.write_text(json.dumps({"results": results}))
     assert speedproof("corpus", "build", file, "-o", corpus)[0] == 0
     answer = speedproof("compare", file)
     assert (answer[0], speedproof("compare", corpus)) == (0, answer)
-    assert speedproof("compare", corpus, "--reference", "b") == speedproof("compare", file, "--reference", "b")
+    assert speedproof("compare", corpus, "--reference", "b") == speedproof(
+        "compare", file, "--reference", "b"
+    )
     code, _, told = speedproof("corpus", "compare", corpus, "--workers", "1")
     assert (code, "only one version (h); name the file of another one" in told) == (2, True)
     assert f"speedproof compare {corpus}" in told

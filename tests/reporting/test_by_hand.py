@@ -133,7 +133,7 @@ def test_runs_that_find_an_effect() -> None:
     assert lines(planning.of_power(plans)) == [
         ["To find 2 % in 8 of 10 comparisons: processes of each version", "(typical run, risk 5 %)"],
         ["pilot", "8 of 10", "between", "9 of 10"],
-        ["never", "10", "more than 100000", "more than 100000"],
+        ["never", "10", "more than 100,000", "more than 100,000"],
         ["some", "10", "40", "31 to 66", "1,300"], ["few", "10", "9", "8 to 12", "12"],
     ]  # fmt: skip
 

@@ -243,7 +243,7 @@ def _of_files(asked: GateOptions, console: Console) -> int:
     known: dict[str, Any] = {"suite": result.suite, "results": results}
     write_answer(asked, asked.output, console, lambda **_: reports, lambda: result.to_json(**more), **known)
     if result.open and asked.look:
-        console.remark(f"{asked.open}: the benchmarks that are open, {len(result.open)}")
+        console.remark(f"open benchmarks in {asked.open}: {len(result.open)}")
     say_mapped(result.outcome, undecided, console)
     return result.outcome.exit_code(undecided)
 

@@ -293,7 +293,8 @@ def _remark(console: Console, ended: EndedSession) -> None:
         whose = who(tally.version, tally.benchmark)
         if tally.useless:
             console.remark(
-                f"error: {whose}: not one of {plural(tally.runs, 'run')} counts; try it without --ignore-failure"
+                f"error: {whose}: of {plural(tally.runs, 'run')} none can be used; leave --ignore-failure out to "
+                "see why"
             )
             continue
         for what, runs in (

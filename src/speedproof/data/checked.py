@@ -57,7 +57,7 @@ def checked(*unchecked: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
             except TypeError:  # which the call itself says better
                 if "alpha" in kwargs and "confidence" in signature.parameters:
                     risk = repr(kwargs["alpha"])
-                    raise UsageError(f"alpha={risk}: give its complement, confidence=1 - {risk}") from None
+                    raise UsageError(f"alpha={risk}: give its complement, such as confidence=0.95") from None
                 name = next(iter(hints), "")
                 if args and name not in unchecked and name in hints and not _fits(args[0], hints[name]):
                     _refuse(name, args[0], hints[name])

@@ -38,7 +38,7 @@ SMALL = 30
 _ONCE = Assumption.TWO_MEASUREMENTS
 TWO_FILES = Needed(None, None, _ONCE.remedy)
 """More runs of what was given twice would be given twice, too."""
-NO_SPREAD = Needed(None, None, "neither sample has any spread")
+NO_SPREAD = Needed(None, None, "neither sample has any spread: use a finer clock, or more digits")
 _LEAST_FOR_FORECAST = 3
 MOST_FORECAST = 100_000
 
@@ -146,7 +146,7 @@ def _needed(side: Sides, of_slow: float, of_fast: float, *, no_spread: bool, equ
         return Needed(None, None, "no difference was observed, so no number of runs can be named")
     if max(of_slow, of_fast) > MOST_FORECAST:
         small = "the observed difference is so small"
-        return Needed(None, None, f"{small} that more than {MOST_FORECAST} runs would be needed")
+        return Needed(None, None, f"{small} that more than {MOST_FORECAST:,} runs would be needed")
     return in_runs(side, of_slow, of_fast, "to prove equivalence" if equal else "to find a difference")
 
 

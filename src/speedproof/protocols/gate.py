@@ -71,7 +71,7 @@ from speedproof.protocols.noise_floor import IN_TURNS, NoiseFloor, between_sessi
 from speedproof.protocols.pair import PreparedPairs, Rules, Sides
 from speedproof.protocols.questions import QUESTIONS, answers
 from speedproof.protocols.results import SEQUENTIAL, Comparison, Needed, Verdict
-from speedproof.protocols.sequential import WORSE_ON_AVERAGE, forecast, mean_of_blocks
+from speedproof.protocols.sequential import NO_NUMBER, WORSE_ON_AVERAGE, forecast, mean_of_blocks
 from speedproof.protocols.suite import SuiteComparison, all_caveats
 from speedproof.protocols.typical import DRIFT, ZEROS
 from speedproof.protocols.units import blocks_of
@@ -516,7 +516,7 @@ def _needed(cases: Sequence[_Case], family: int, rules: GateRules) -> list[Neede
         if not c.test or c.needed in (DRIFT, ZEROS):
             needed = c.needed
         elif any(below <= speedup <= above for below, above in map(edges_of, edges)):
-            needed = Needed(None, None, "so near the threshold that no number of runs can be named")
+            needed = Needed(None, None, NO_NUMBER)
         elif case.blocks is None and all(of.minimum == of.maximum for of in case.sides.summaries):
             needed = NO_SPREAD
         else:
@@ -545,7 +545,7 @@ def _as_needed(case: _Case, slow: float, fast: float) -> Needed:
     slow, fast = slow * inflation, fast * inflation
     if max(slow, fast) <= MOST_FORECAST:
         return in_runs(case.sides, slow, fast, "to decide")
-    return Needed(None, None, f"more than {MOST_FORECAST} runs would be needed")
+    return Needed(None, None, f"more than {MOST_FORECAST:,} runs would be needed")
 
 
 def next_of(

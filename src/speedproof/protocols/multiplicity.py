@@ -130,7 +130,7 @@ def kept_claims(
 def promise_of(method: Control, alpha: float, marked: int) -> str:
     """What the risk means, and how many verdicts are shown without a proof."""
     promise = _PROMISE[method].format(risk=100 * alpha)
-    return f"{promise}; {marked} more are shown, not proven" if marked else promise
+    return f"{promise}; shown, not proven: {marked} more" if marked else promise
 
 
 def _decided(

@@ -34,7 +34,7 @@ PROVEN = "proven"
 ALL_MEASURED = "all of its blocks were measured"
 """Why a session of builds ended, which is tested once, then."""
 WORSE_ON_AVERAGE = "on average it misses its limit"
-NO_NUMBER = "no number of runs can be named"
+NO_NUMBER = "so near the threshold that no number of runs can be named"
 """Why a policy is not met by what is proven of typical runs."""
 # How much of the observed effect the bound is to hold; in logarithms, so that directions are alike.
 _SHARE = 0.5

@@ -161,7 +161,8 @@ def _accelerated(result: SuiteComparison) -> Iterator[Text]:
     tested = {c.protocol for c in result.comparisons if c.test}
     shares = [(protocol, share) for protocol, share in result.accelerated if protocol in tested]
     lines = [
-        f"{share.accelerated} of {share.benchmarks} {QUESTIONS[protocol].where}, {wilson} ({article})"
+        f"{share.accelerated} of {share.benchmarks} {QUESTIONS[protocol].where}, {wilson}"
+        + (f" ({article})" if article != wilson else "")
         for protocol, share in shares
         for wilson, article in [
             [f"{percent(e.low)} to {percent(e.high)}" for e in (share.wilson, share.proportion)]
@@ -169,8 +170,8 @@ def _accelerated(result: SuiteComparison) -> Iterator[Text]:
     ]
     if lines:
         few = "" if all(share.valid for _, share in shares) else ", for which these are few"
-        by = f"Wilson's interval (the article's{few})"
-        yield Text(f"Accelerated benchmarks, {by}: {'; '.join(lines)}.")
+        other = f" (the article's{few})" if any(line.endswith(")") for line in lines) else ""
+        yield Text(f"Accelerated benchmarks, Wilson's interval{other}: {'; '.join(lines)}.")
         yield Text(f"  {RANDOM_SELECTION}", "dim")
 
 

@@ -117,7 +117,7 @@ def of_power(plans: Sequence[PowerPlan], problems: Sequence[str] = (), whose: st
 
 
 def _runs(size: RunsForPower) -> str:
-    return f"more than {MOST_RUNS}" if size.runs is None else rough(size.runs)
+    return f"more than {MOST_RUNS:,}" if size.runs is None else rough(size.runs)
 
 
 def _range(size: RunsForPower) -> str:
