@@ -160,6 +160,7 @@ def command(*argv: str) -> list[str]:
     (io.StringIO, "always", {"NO_COLOR": "1"}, True), (io.StringIO, "never", {"FORCE_COLOR": "1"}, False),
     (io.StringIO, "auto", {"FORCE_COLOR": "1", "COLUMNS": "wide"}, True),
     (Terminal, None, {"TERM": "xterm"}, True), (Terminal, None, {"TERM": "xterm", "NO_COLOR": "1"}, False),
+    (Terminal, None, {"TERM": "dumb"}, False),
 ])  # fmt: skip
 def test_the_option_outweighs_the_environment(
     out: type[io.StringIO], option: str | None, environment: dict[str, str], coloured: bool,
@@ -206,7 +207,7 @@ def test_pooled_values_have_a_remedy(tmp_path: Path) -> None:
     for name in ("old", "new"):
         (tmp_path / f"{name}.csv").write_text("benchmark,note,value\n" + "b,x,1\nb,y,1.1\n" * 5, "utf-8")
     _, _, err = speedproof("compare", tmp_path / "old.csv", tmp_path / "new.csv")
-    assert "tell them apart by 'note'" in " ".join(err.split())
+    assert "tell them apart with --by note" in " ".join(err.split())
     # Not a field that nearly every benchmark has another value of.
     many, header = tmp_path / "many.csv", "benchmark,note,value\n"
     rows = "".join(f"c{i},k{i},1\nc{i},k{i},2\n" for i in range(9))

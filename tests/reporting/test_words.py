@@ -140,7 +140,7 @@ SAID: list[tuple[Callable[..., object], tuple[object, ...], object]] = [
     (file_names, (["é" * 5, "é" * 6], 7), ["ééé", "éé-2"]), (cut_left, ("日本語", 5), "本語"),
     (direction, (math.inf,), "-"), (direction, (0.0,), "-"), (direction, (1.02,), "1.02x faster"),
     (direction, (0.5, "better", "worse"), "2.00x worse"), (direction, (math.nan,), "-"),
-    (observed, (0.0,), "slower"), (observed, (math.inf,), "faster"), (observed, (1 + 1e-12,), "1.00x"),
+    (observed, (0.0,), "slower"), (observed, (math.inf,), "faster"), (observed, (1 + 6e-12,), "1.00x"),
     (rough, (99,), "99"), (rough, (100,), "100"), (rough, (101,), "110"), (rough, (1234, 1), "2,000"),
     (level, (0.95,), "95 %"), (level, (0.999,), "99.9 %"), (level, (0.9987654,), "99.87 %"),
     (level, (0.9999,), "99.99 %"),

@@ -73,12 +73,12 @@ class Console:
 
     @property
     def colour(self) -> bool:
-        """Whether to write in colour: what was chosen, then NO_COLOR and FORCE_COLOR, then the terminal."""
+        """Whether to write in colour: what was chosen, then NO_COLOR, FORCE_COLOR, then a terminal that can."""
         if self._colour is not None:
             return self._colour
         if os.environ.get("NO_COLOR"):
             return False
-        return bool(os.environ.get("FORCE_COLOR")) or self.terminal
+        return bool(os.environ.get("FORCE_COLOR")) or (self.terminal and os.environ.get("TERM") != "dumb")
 
     @property
     def width(self) -> int:

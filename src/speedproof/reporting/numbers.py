@@ -10,14 +10,14 @@ from functools import cache
 from speedproof.data.names import plural as plural
 from speedproof.data.units import format_value, scale_of
 
-ONE = 1 + 1e-12
-"""Ratios up to it have no digit that tells them from 1."""
+ONE = 1 + 1e-9
+"""Ratios up to it have no digit that tells them from 1: finer ones are rounding."""
 _NEGLIGIBLE = 1e-4
 _SLACK = 1e-9
 """Keeps a bound that is a short decimal from being moved by its binary representation."""
 
 
-def factor(ratio: float, towards: int = 0, most: int = 12) -> str:
+def factor(ratio: float, towards: int = 0, most: int = 9) -> str:
     """A ratio as a factor, with the digits that tell it from 1."""
     if not math.isfinite(ratio):
         return "∞" if ratio > 0 else "-"

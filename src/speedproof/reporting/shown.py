@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterable
 from importlib import import_module
 from importlib.util import find_spec
@@ -183,7 +184,9 @@ def remarks(suite: Suite) -> tuple[str, ...]:
     for pooled in suite.residue:
         values = {value for of in suite.fields.values() for value in of.get(pooled.field, ())}
         # A field that has other values, too, does not name versions.
-        remedy = f"; tell them apart by {pooled.field!r}" if values <= {*pooled.values} else ""
+        remedy = (
+            f"; tell them apart with --by {shlex.quote(pooled.field)}" if values <= {*pooled.values} else ""
+        )
         lines.append(f"note: {pooled}{remedy}")
     if differences := different_conditions(suite):
         what = enumerate_names(differences, 2)

@@ -293,7 +293,7 @@ def interval(estimate: Estimate, better: str = "faster", worse: str = "slower") 
     if estimate.value < 1:
         low, high = inverse(high), inverse(low)
     ratio = observed(estimate.value, better, worse)
-    most = 12 if low > 1 else 3
+    most = 9 if low > 1 else 3
     return f"{ratio} [{factor(low, -1, most)}, {factor(high, 1, most)}]" if math.isfinite(high) else ratio
 
 
