@@ -429,15 +429,15 @@ def test_a_replaced_program_warns_that_a_later_session_keeps() -> None:
 
 
 def test_a_proof_that_later_runs_take_back_is_named() -> None:
-    rules = {"min_blocks": 12, "max_time": None}
-    first = Bench({"X": noisy(1.1, 1), "Y": noisy(1.0, 2)}, rules=stop_rules(max_blocks=12, **rules))
+    rules = stop_rules(min_blocks=12, max_blocks=12, max_time=None)
+    first = Bench({"X": noisy(1.1, 1), "Y": noisy(1.0, 2)}, rules=rules)
     (before,) = first.session.run().findings
     assert (before.verdict, before.warnings) == (Verdict.FASTER, ())
-    turned = {"X": noisy(1.0, 3), "Y": noisy(1.1, 4)}
-    rules = {"min_blocks": 26, "max_time": None}
-    second = Bench(
-        turned, rules=stop_rules(max_blocks=26, **rules), plan=head(benchmark("X", "Y"), session="t")
+    later, plan = (
+        stop_rules(min_blocks=26, max_blocks=26, max_time=None),
+        head(benchmark("X", "Y"), session="t"),
     )
+    second = Bench({"X": noisy(1.0, 3), "Y": noisy(1.1, 4)}, rules=later, plan=plan)
     second.session.recall([first.stored()])
     (after,) = second.session.run().findings
     assert after.verdict is Verdict.UNDECIDED

@@ -38,7 +38,7 @@ SMALL = 30
 _ONCE = Assumption.TWO_MEASUREMENTS
 TWO_FILES = Needed(None, None, _ONCE.remedy)
 """More runs of what was given twice would be given twice, too."""
-NO_SPREAD = Needed(None, None, "neither sample has any spread: use a finer clock, or more digits")
+NO_SPREAD = Needed(None, None, "neither sample has any spread: read more digits, or let a run do more")
 _LEAST_FOR_FORECAST = 3
 MOST_FORECAST = 100_000
 
