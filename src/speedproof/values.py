@@ -8,9 +8,7 @@ _LEAST_RISK, _MOST_RISK = 1e-9, 0.5
 _SECONDS = {"s": 1, "sec": 1, "m": 60, "min": 60, "h": 3600}
 
 
-def proportion(
-    given: object, least: float = 0.01, most: float = 1.0, within: tuple[float, float] = (0.0, 1.0)
-) -> float:
+def proportion(given: object, least: float = 0.01, within: tuple[float, float] = (0.0, 1.0)) -> float:
     """A number between 0 and 1, or a percentage; neither end is allowed, and ValueError says what is wrong."""
     from decimal import Decimal, InvalidOperation
 
@@ -26,7 +24,9 @@ def proportion(
         raise ValueError(f"{given!r} is not a number") from None
     if not (0 < value < 1 and within[0] <= value <= within[1]):
         percent = (
-            least <= value / 100 < most and number == text and not (isinstance(given, float) and value == 1)
+            least <= value / 100 < within[1]
+            and number == text
+            and not (isinstance(given, float) and value == 1)
         )
         hint = f"; do you mean {Decimal(number).normalize():f}%?" if percent else ""
         raise ValueError(f"{given!r} does not lie between {within[0]:g} and {within[1]:g}{hint}")
@@ -45,7 +45,7 @@ def share(given: object) -> float:
 
 def risk(given: object) -> float:
     """A risk that the tests support; beyond one half a bound would fail more often than it holds."""
-    return proportion(given, most=_MOST_RISK, within=(_LEAST_RISK, _MOST_RISK))
+    return proportion(given, within=(_LEAST_RISK, _MOST_RISK))
 
 
 def level(given: object) -> float:
@@ -92,9 +92,9 @@ def seconds(given: object) -> float:
     try:
         value = float(number) * _SECONDS[unit or "s"]
     except (ValueError, KeyError):
-        raise ValueError(f"{text!r} is not a time; give seconds, or a unit as in 90s, 2m or 1h") from None
+        value = -1.0
     if not 0 <= value < float("inf"):
-        raise ValueError(f"{text!r} is not a time; give seconds, 0 or more")
+        raise ValueError(f"{text!r} is not a time; give seconds, or a unit as in 90s, 2m or 1h")
     return value
 
 

@@ -207,7 +207,7 @@ def test_pooled_values_have_a_remedy(tmp_path: Path) -> None:
     for name in ("old", "new"):
         (tmp_path / f"{name}.csv").write_text("benchmark,note,value\n" + "b,x,1\nb,y,1.1\n" * 5, "utf-8")
     _, _, err = speedproof("compare", tmp_path / "old.csv", tmp_path / "new.csv")
-    assert "tell them apart with --by note" in " ".join(err.split())
+    assert "--by note tells them apart" in " ".join(err.split())
     # Not a field that nearly every benchmark has another value of.
     many, header = tmp_path / "many.csv", "benchmark,note,value\n"
     rows = "".join(f"c{i},k{i},1\nc{i},k{i},2\n" for i in range(9))

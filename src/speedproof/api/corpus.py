@@ -234,10 +234,9 @@ class Corpus:
         at = place.name
         versions = tuple(manifest.versions)
         if len(versions) < 2:
-            added = f"speedproof corpus build FILE -o {shlex.quote(at)} --append"
             raise UsageError(
-                f"{at}: there is only one version ({versions[0]}); name the file of another one: {added}, or read "
-                f"its benchmarks as versions of one thing: speedproof compare {shlex.quote(at)}"
+                f"{at}: there is only one version ({versions[0]}); name the file of another one (corpus build "
+                f"--append), or read its benchmarks as versions of one thing: speedproof compare {shlex.quote(at)}"
             )
         if pairs is None:
             if (reference is None or candidate is None) and len(versions) != 2:
@@ -394,11 +393,8 @@ def _versioned(results: FileResults, name: str, label: str, by: tuple[str, ...])
 
 def listed(path: str) -> Iterator[str]:
     """The names of files in a list, one a line; ``-`` is standard input."""
-    try:
-        with sys.stdin if path == "-" else Path(path).open(encoding="utf-8") as lines:
-            yield from (name for line in lines if (name := line.strip("\r\n")))
-    except OSError as error:
-        raise UsageError(f"{path}: {error.strerror}") from None
+    with sys.stdin if path == "-" else Path(path).open(encoding="utf-8") as lines:
+        yield from (name for line in lines if (name := line.strip("\r\n")))
 
 
 class CorpusComparison(Shown, Struct, frozen=True):

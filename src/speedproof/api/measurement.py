@@ -120,9 +120,7 @@ class Measurement:
         """Take over the blocks of earlier sessions, in the order in which they were measured; how many."""
         self._last_end = sessions[-1].end if sessions else None
         blocks = self._session.recall(sessions)
-        self._before = {
-            (f.benchmark, f.candidate): f for c in self.comparisons.values() for f in c.findings()
-        }
+        self._before = {(name, f.candidate): f for name, c in self.comparisons.items() for f in c.findings()}
         return blocks
 
     def __iter__(self) -> Iterator[RaceState]:

@@ -415,9 +415,7 @@ def said(error: click.UsageError) -> str:
     if isinstance(error, click.NoSuchOption):
         params = error.ctx.command.params if error.ctx else []
         options = [o for p in params if isinstance(p, ClickOption) for o in p.opts]
-        late = "; options follow the command" * (
-            error.ctx is not None and isinstance(error.ctx.command, click.Group)
-        )
+        late = "; options follow the command" * isinstance(error.ctx and error.ctx.command, click.Group)
         text = f"unknown option {error.option_name}{_near(error.option_name, options) or late}"
     else:
         text = " ".join(error.format_message().split()).rstrip(".")

@@ -293,8 +293,7 @@ def _remark(console: Console, ended: EndedSession) -> None:
         whose = who(tally.version, tally.benchmark)
         if tally.useless:
             console.remark(
-                f"error: {whose}: of {plural(tally.runs, 'run')} none can be used; leave --ignore-failure out to "
-                "see why"
+                f"error: {whose}: of {plural(tally.runs, 'run')} none can be used; see without --ignore-failure"
             )
             continue
         for what, runs in (

@@ -144,9 +144,8 @@ def read(
             labelled += versions.versions_of_several(label, records)
         else:
             name, path = argument.name or label, argument.paths[0]
-            labelled = versions.across_versions(
-                versions.versions_of_one(name, path, records), versions.one_thing
-            )
+            of_one = versions.versions_of_one(name, path, records)
+            labelled = versions.across_versions(of_one, versions.one_thing)
     labelled, commands = versions.of_benchmarks(labelled, reference, alone=not (by or several))
     if match == "position":
         labelled = versions.across_versions(labelled, versions.by_position)

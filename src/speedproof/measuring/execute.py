@@ -320,11 +320,7 @@ def _awaited(job: Job, begun: Ended, before: set[int], errors: _End) -> tuple[En
     return (start, finish, status, *times, usage.ru_maxrss, *counts, own_peak, 0, 1), timed_out
 
 
-NO_PROGRAM = (
-    "no such program; give its path, quote each command with its arguments, or give ",
-    Parameter("shell"),
-    " if it is built into a shell",
-)
+NO_PROGRAM = "no such program; quote a command with its arguments, give its path or ", Parameter("shell")
 
 
 def _start_remedy(error: OSError) -> tuple[str | Parameter, ...]:

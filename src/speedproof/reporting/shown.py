@@ -112,10 +112,9 @@ def report(result: Shown, path: str | Path) -> None:
     endings = [*writers, *((".json",) if hasattr(result, "to_json") else ())]
     if ending not in endings:
         raise UsageError(f"{path}: a {type(result).__name__} is written as {', '.join(endings)}")
-    try:
-        path.write_text(_text(result, writers.get(ending), ending), encoding="utf-8")
-    except OSError as error:
-        raise UsageError(f"cannot write {path}: {error.strerror}") from None
+    from speedproof.reporting.formats import write_whole
+
+    write_whole(path, _text(result, writers.get(ending), ending))
 
 
 def _text(result: Any, write: Callable[[Reported, str], str] | None, ending: str) -> str:
@@ -184,9 +183,7 @@ def remarks(suite: Suite) -> tuple[str, ...]:
     for pooled in suite.residue:
         values = {value for of in suite.fields.values() for value in of.get(pooled.field, ())}
         # A field that has other values, too, does not name versions.
-        remedy = (
-            f"; tell them apart with --by {shlex.quote(pooled.field)}" if values <= {*pooled.values} else ""
-        )
+        remedy = f"; --by {shlex.quote(pooled.field)} tells them apart" if values <= {*pooled.values} else ""
         lines.append(f"note: {pooled}{remedy}")
     if differences := different_conditions(suite):
         what = enumerate_names(differences, 2)
