@@ -144,8 +144,8 @@ def read(
             labelled += versions.versions_of_several(label, records)
         else:
             name, path = argument.name or label, argument.paths[0]
-            of_one = versions.versions_of_one(name, path, records)
-            labelled = versions.across_versions(of_one, versions.one_thing)
+            named_in = versions.versions_of_one(name, path, records)
+            labelled = versions.across_versions(named_in, versions.one_thing)
     labelled, commands = versions.of_benchmarks(labelled, reference, alone=not (by or several))
     if match == "position":
         labelled = versions.across_versions(labelled, versions.by_position)
