@@ -333,7 +333,8 @@ def test_environment_input_shell_and_setup() -> None:
 
 
 @pytest.mark.parametrize(("argv", "message"), [
-    ([], "nothing to run"), (["no-such-program", "true"], "no such program"),
+    ([], "nothing to run"), (["true", "100"], "100: no such program; quote a command with its arguments"),
+    (["true", "--cwd", "nodir"], "nodir: no such folder"),
     (["true", "false"], "exited with code 1"), (["--review"], "@last: no session is in"),
     (["true", "--warmup", "x"], "neither a number nor 'auto'"),
     (["true", "--cpu", "9999"], "--cpu 9999: give CPUs of"),

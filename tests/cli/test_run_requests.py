@@ -274,6 +274,7 @@ def test_what_review_and_resume_cannot_heed_is_refused() -> None:
     ("run a --revisions", "option '--revisions' requires an argument"),
     ("gate --revisions --runs 3 -- a", "option '--revisions' requires an argument"),
     ("run a b --undecided pass", "--undecided needs --gate; give that, too"),
+    ("--json compare a.json", "unknown option --json; options follow the command"),
     ("compare a.json --marginn=1%", "unknown option --marginn; did you mean --margin?"),
     ("model a.json --families", "unknown option --families; did you mean --family?"),
     ("compare a.json --reff=x", "unknown option --reff; did you mean --reference?"),

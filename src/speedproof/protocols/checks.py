@@ -41,10 +41,7 @@ _HISTORY = {
         "measuring ended, or went on, after a look at these very values: a test for a size fixed beforehand has a "
         "larger risk, and its bounds lean to that result",
     ),
-    Trait.PLAN_LOST: (
-        Assumption.KNOWN_PLAN,
-        "the file lacks the first line of the session: nothing tells the reference, nor when measuring was to end",
-    ),
+    Trait.PLAN_LOST: (Assumption.KNOWN_PLAN, "the session's first line is lost, which tells the reference"),
     Trait.TWO_PROGRAMS: (
         Assumption.ONE_PROGRAM,
         "the program was replaced between runs: the values are of two programs",
