@@ -14,7 +14,7 @@ from speedproof.options import quantile_name
 from speedproof.protocols.figures import at_margins, compared, fewest, forecasts, lists
 from speedproof.protocols.pair import Batch, PreparedPairs, Rules, Sides, in_batches
 from speedproof.protocols.results import Comparison, Needed
-from speedproof.stats.quantile_ratio import Quantiles, least_runs, runs_needed_quantiles
+from speedproof.stats.quantile_ratio import Quantiles, least_of_each, runs_needed_quantiles
 from speedproof.stats.scaling import unbounded
 
 
@@ -45,7 +45,7 @@ def _answers(sides: Batch, q: float, rules: Rules) -> list[Comparison]:
     defined = ~np.isnan(at_one.pvalue)
     pvalues = lists(at_one.pvalue, at_one.pvalue_less)
     margins = at_margins(partial(map, quantiles.test), rules.margin, defined, defined)
-    ratios, least = lists(quantiles.ratio, bounds.low, bounds.high), least_runs(q, rules.alpha)
+    ratios, least = lists(quantiles.ratio, bounds.low, bounds.high), least_of_each(q, rules.alpha)
 
     def needed(undecided: Sequence[int]) -> dict[int, Needed]:
         if min(slow.shape[-1], fast.shape[-1]) < least:
@@ -62,7 +62,7 @@ def _answers(sides: Batch, q: float, rules: Rules) -> list[Comparison]:
         ratios,
         margins,
         needed,
-        test=["order statistics of both, combined by MOVER"] * len(sides),
+        test=["counts beyond every place, by Fisher's product"] * len(sides),
         checks=[side.checks for side in sides],
         quantiles=[_as_measured(*of_pair) for of_pair in observed],
     )

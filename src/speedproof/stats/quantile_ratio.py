@@ -1,34 +1,38 @@
-"""The ratio of two quantiles, of samples of any shape: order statistics, combined by MOVER.
+"""The ratio of two quantiles, of samples of any shape: counts beyond a common place, by Fisher's product.
 
-The k-th of n ascending values lies above the quantile of share q with the probability P[B < k], B binomial (n, q):
-so the limits of one quantile are order statistics, exact for every continuous distribution (H. A. David, H. N.
-Nagaraja, Order Statistics, 2003, section 7.1). Between two of them a limit is linear in the normal deviate of its
-probability. Beyond the last there is none: a limit above the quantile takes log(alpha) / log(q) values.
+The k-th of n ascending values lies above the quantile of share q with a probability of at most P[B < k], B
+binomial (n, q): so the limits of one quantile are order statistics, whatever the distribution (H. A. David, H. N.
+Nagaraja, Order Statistics, 2003, section 7.1). Between two of them there is none, as runs may leave a gap there.
 
-MOVER (G. Y. Zou, A. Donner, Statistics in Medicine 27, 2008) makes limits of a difference of those of its parts,
-here of the logarithms: with the estimates a and b, a lower limit l of a and an upper limit u of b, both of risk
-alpha, that of a - b is a - b - sqrt((a - l)^2 + (u - b)^2). The p-value at gamma is the risk whose limit is log
-gamma, so that verdict and bound agree. An estimate is the limit of risk one half, which lies above the quantile
-as often as below.
+If the ratio of two quantiles is at most gamma, there is a place t with P[x > t] <= 1 - q and P[gamma y < t] <= q.
+The evidence against a place is the product of the binomial tails of both counts (R. A. Fisher, Statistical Methods
+for Research Workers, 1932, section 21.1), whose distribution is known; that against gamma is the least over all
+places. Beyond all values of a side no place is possible: an upper limit takes log(alpha) / log(q) values. So the
+risk holds for every two distributions, and verdict, p-value and bound agree, as they are read from one table.
+Limits of both combined by MOVER (G. Y. Zou, A. Donner 2008) err in a third of the pairs where both have a gap.
+
+An estimate lies above the quantile as often as below.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from bisect import bisect_left
 from functools import lru_cache
+from itertools import count
 
 import numpy as np
 from msgspec import Struct
 
-from speedproof.arrays import ArrayLike, ArrayPair, BoolArray, FloatArray
+from speedproof.arrays import ArrayLike, ArrayPair, FloatArray, IntArray
 from speedproof.stats.estimate import OneSided
 from speedproof.stats.ratio import Interval, edges, hold
 from speedproof.stats.scaling import unbounded
-from speedproof.stats.special import betainc, bisected, ndtr, ndtri, normal_quantile
+from speedproof.stats.special import ndtri, normal_quantile
 
-_FARTHEST = 38.0  # deviates beyond which a tail is no double any more
-_HALVINGS = 60
+# Evidence is counted in whole units, so that equal sums are equal.
+_UNIT = 2.0**-20
+_BEYOND = 10**15  # that of a place beyond all values
 
 
 def least_runs(q: float, alpha: float) -> int:
@@ -42,9 +46,15 @@ def least_runs(q: float, alpha: float) -> int:
     return math.ceil(math.log(alpha) / math.log(max(q, 1.0 - q)))
 
 
+def least_of_each(q: float, alpha: float) -> int:
+    """The runs of each side that a proof takes; near the median more than one limit."""
+    return next(n for n in count(least_runs(q, alpha)) if least_pvalue(q, n, n) <= alpha)
+
+
 def least_pvalue(q: float, n: int, m: int) -> float:
-    """The smallest p-value that n and m runs can have: below it the largest value is no limit."""
-    return max(q, 1.0 - q) ** min(n, m)
+    """The smallest p-value that n and m runs can have: where no place is possible."""
+    ends = ((q**k, (1.0 - q) ** (n + m - k)) for k in (n, m))
+    return max(high + low - high * low for high, low in ends)
 
 
 def quantile_limits(values: ArrayLike, q: float, alpha: float) -> tuple[float, float]:
@@ -53,12 +63,12 @@ def quantile_limits(values: ArrayLike, q: float, alpha: float) -> tuple[float, f
     Examples
     --------
     >>> quantile_limits(range(1, 101), 0.5, 0.05)
-    (42.287..., 58.712...)
+    (42.0, 59.0)
     """
-    ascending = np.sort(np.asarray(values, dtype=np.float64))[None]
-    z = normal_quantile(1.0 - alpha)
-    low, high = (_limit(ascending, np.array([end]), q) for end in (-z, z))
-    return float(low[0]), float(high[0])
+    ascending = np.sort(np.asarray(values, dtype=np.float64))
+    of_ends = np.concatenate([[-np.inf], ascending, [np.inf]])
+    lower, upper = (int(np.searchsorted(-_tail(ascending.size, p), -alpha)) for p in (1.0 - q, q))
+    return float(of_ends[-1 - lower]), float(of_ends[upper])
 
 
 def shift_function(x: ArrayLike, y: ArrayLike, alpha: float) -> FloatArray:
@@ -104,7 +114,7 @@ class Quantiles(Struct, frozen=True):
     @classmethod
     def of_logs(cls, x: FloatArray, y: FloatArray, q: float) -> Quantiles:
         """Quantiles from the logarithms of ascending values."""
-        of_x, of_y = (_limit(side, np.zeros(len(side)), q, clipped=True) for side in (x, y))
+        of_x, of_y = _estimate(x, q), _estimate(y, q)
         return cls(x, y, q, of_x, of_y, unbounded(np.subtract, of_x, of_y))
 
     @property
@@ -118,40 +128,31 @@ class Quantiles(Struct, frozen=True):
         return hold(low, high, test.pvalue <= alpha, test.pvalue_less <= alpha)
 
     def test(self, gamma: float = 1.0) -> OneSided:
-        """The p-values against "above gamma" and "below gamma": where the limits pass it."""
+        """The p-values against "above gamma" and "below gamma"."""
         below, above = (math.log(edge) for edge in edges(gamma))
-        deviate_above = _farthest(lambda z: self._end(z, -1) > above, len(self.x))
-        deviate_below = _farthest(lambda z: self._end(z, 1) < below, len(self.x))
         defined = np.where(np.isnan(self.log_ratio), np.nan, 1.0)
-        # What lies on the other side of gamma is as far from being proven as its opposite is near.
-        return OneSided(
-            defined * np.where(self.log_ratio > above, ndtr(-deviate_above), ndtr(deviate_below)),
-            defined * np.where(self.log_ratio < below, ndtr(-deviate_below), ndtr(deviate_above)),
-        )
+        faster, slower = _pvalues(self.x, self.y + above, self.q), _pvalues(self.y, self.x - below, self.q)
+        return OneSided(defined * faster, defined * slower)
 
     @np.errstate(divide="ignore", invalid="ignore")
     def runs_needed(self, alpha: float, power: float = 0.8) -> ArrayPair:
         """Runs of each side that would prove the observed ratio, in the proportion that there is now."""
         z = normal_quantile(1.0 - alpha)
-        at_z = np.full(len(self.x), z)
-        faster = self.log_ratio > 0.0
-        width = np.where(faster, self.log_ratio - self._end(at_z, -1), self._end(at_z, 1) - self.log_ratio)
+        low, high = self._log_ends(alpha)
+        width = np.where(self.log_ratio > 0.0, self.log_ratio - low, high - self.log_ratio)
         times = (width / z * (z + normal_quantile(power)) / self.log_ratio) ** 2
         factor = np.where(np.isnan(times), np.inf, times)
         n, m = self.x.shape[-1], self.y.shape[-1]
-        least = least_runs(self.q, alpha)
+        least = least_of_each(self.q, alpha)
         return np.maximum(np.ceil(factor * n), least), np.maximum(np.ceil(factor * m), least)
 
     def _ends(self, alpha: float) -> ArrayPair:
-        z = np.full(len(self.x), normal_quantile(1.0 - alpha))
-        return unbounded(np.exp, self._end(z, -1)), unbounded(np.exp, self._end(z, 1))
+        low, high = self._log_ends(alpha)
+        return unbounded(np.exp, low), unbounded(np.exp, high)
 
-    @np.errstate(invalid="ignore")
-    def _end(self, z: FloatArray, side: int) -> FloatArray:
-        """The logarithm of the lower (-1) or the upper end (1) that lies so many deviates away."""
-        of_x = self.of_x - _limit(self.x, side * z, self.q)
-        of_y = self.of_y - _limit(self.y, -side * z, self.q)
-        return np.asarray(self.log_ratio + side * np.hypot(of_x, of_y))
+    def _log_ends(self, alpha: float) -> ArrayPair:
+        low, high = _low(self.x, self.y, self.q, alpha), -_low(self.y, self.x, self.q, alpha)
+        return np.minimum(low, self.log_ratio), np.maximum(high, self.log_ratio)
 
 
 def runs_needed_quantiles(
@@ -166,40 +167,69 @@ def _ascending_logs(values: ArrayLike) -> FloatArray:
     return np.log(ascending, out=np.where(ascending == 0.0, -np.inf, np.nan), where=ascending > 0.0)
 
 
-def _farthest(proven: Callable[[FloatArray], BoolArray], rows: int) -> FloatArray:
-    """The largest deviates at which something is still proven; 0 where it is not at 0."""
-    return bisected(lambda z: ~proven(z), np.zeros(rows), np.full(rows, _FARTHEST), _HALVINGS)[0]
-
-
-def _limit(logs: FloatArray, z: FloatArray, q: float, *, clipped: bool = False) -> FloatArray:
-    """What lies above the quantile with the deviate z, row by row; infinite beyond the values, unless clipped."""
-    first, deviates = _deviates(logs.shape[-1], q)
-    at = np.interp(z, deviates, np.arange(first, first + deviates.size))
-    k = np.minimum(at.astype(np.int64), logs.shape[-1] - 2 if logs.shape[-1] > 1 else 0)
-    below = np.take_along_axis(logs, k[:, None], axis=-1)[:, 0]
-    above = np.take_along_axis(logs, np.minimum(k + 1, logs.shape[-1] - 1)[:, None], axis=-1)[:, 0]
-    share = at - k
+def _estimate(logs: FloatArray, q: float) -> FloatArray:
+    """What lies above the quantile as often as below: linear in the normal deviate between two values."""
+    below = 1.0 - _tail(logs.shape[-1], q)[1:]
+    k = int(np.searchsorted(below, 0.5, side="right")) - 1
+    if k < 0 or k + 1 == below.size:
+        return np.asarray(logs[:, max(k, 0)])
+    low, high = logs[:, k], logs[:, k + 1]
+    near, far = ndtri(below[k : k + 2]).tolist()
     # Between the logarithm of 0 and another there is nothing.
-    width = np.subtract(above, below, where=np.isfinite(below), out=np.full_like(above, np.nan))
-    value = np.where(share == 1.0, above, below + share * width)
-    value = np.where((share == 0.0) | (below == above), below, value)
-    if clipped:
-        return value
-    return np.where(z < deviates[0], -np.inf, np.where(z > deviates[-1], np.inf, value))
+    width = np.subtract(high, low, where=np.isfinite(low), out=np.full_like(high, np.nan))
+    return np.asarray(np.where((near == 0.0) | (low == high), low, low - near / (far - near) * width))
+
+
+@np.errstate(invalid="ignore")
+def _low(x: FloatArray, y: FloatArray, q: float, alpha: float) -> FloatArray:
+    """The lower bound of the logarithm of the ratio, row by row; minus infinity where there is none."""
+    of_x, of_y = _corners(x.shape[-1], y.shape[-1], q, alpha)
+    between = np.subtract(x[:, of_x], y[:, of_y]).min(axis=-1, initial=np.inf if of_x.size else -np.inf)
+    return np.where(np.isnan(between), -np.inf, between)  # two values of 0 have no ratio
+
+
+def _pvalues(x: FloatArray, y: FloatArray, q: float) -> FloatArray:
+    """How often the evidence against every common place is as strong as that of each row."""
+    n, m = x.shape[-1], y.shape[-1]
+    # At the i-th value of x, from 0, n - 1 - i are larger; until the next one the evidence only grows.
+    of_x, of_y = _evidence(n, 1.0 - q)[n - 1 :: -1], _evidence(m, q)
+    least = [(of_x + of_y[fast.searchsorted(slow)]).min() for slow, fast in zip(x, y, strict=True)]
+    return np.array([_risk(n, m, q, evidence) for evidence in least])
 
 
 @lru_cache(maxsize=256)
-def _deviates(n: int, q: float) -> tuple[int, FloatArray]:
-    """The deviate of P[X_(k) above the quantile] for each k from `first` + 1 on; what lies farther is left out."""
-    reach = 10.0 * math.sqrt(n * q * (1.0 - q)) + 50.0
-    first = max(math.floor(n * q - reach), 0)
-    last = min(math.ceil(n * q + reach), n)
-    # P[B < k] and its complement, each accurate where it is small: sums of P[B = k] from the ends on.
-    above = float(betainc(n - first, first + 1, 1.0 - q))
-    below = float(betainc(last, n - last + 1, q))
-    k = np.arange(first + 1, last, dtype=np.float64)
-    log_mass = np.cumsum(np.log((n - k + 1.0) / k * (q / (1.0 - q))))
-    mass = np.exp(log_mass - log_mass.max(initial=-np.inf))
-    mass = mass / mass.sum() * (1.0 - above - below)
-    from_first, from_last = np.cumsum([above, *mass]), np.cumsum([below, *mass[::-1]])[::-1]
-    return first, np.where(from_first < 0.5, ndtri(from_first), -ndtri(from_last))
+def _corners(n: int, m: int, q: float, alpha: float) -> tuple[IntArray, IntArray]:
+    """The places of x and y, from 0, the least difference of which is the lower bound; none if there is none."""
+    least = bisect_left(range(_BEYOND + 1), True, key=lambda e: _risk(n, m, q, e) <= alpha)
+    if least > _BEYOND:
+        return np.array([], dtype=np.int64), np.array([], dtype=np.int64)
+    # So many values of y must lie below the i-th of x; of places with one number the first binds.
+    fewest = np.searchsorted(_evidence(m, q), least - _evidence(n, 1.0 - q)[n - 1 :: -1])
+    of_x = np.flatnonzero(np.diff(fewest, prepend=0))
+    return of_x, fewest[of_x] - 1
+
+
+@lru_cache(maxsize=4096)
+def _risk(n: int, m: int, q: float, evidence: float) -> float:
+    """The probability of at least so much evidence against the place of the quantile."""
+    tail = np.append(_tail(n, 1.0 - q), 0.0)
+    mass = -np.diff(_tail(m, q), append=0.0)
+    needed = min(evidence, _BEYOND) - _evidence(m, q)
+    return float(mass @ tail[np.searchsorted(_evidence(n, 1.0 - q), needed)])
+
+
+@lru_cache(maxsize=256)
+def _evidence(n: int, p: float) -> FloatArray:
+    """That of counts from 0 to n against a probability of at most p, in units; all of n are more than any."""
+    units = np.rint(-unbounded(np.log, _tail(n, p)) / _UNIT)
+    units[-1] = _BEYOND
+    return np.minimum(units, _BEYOND)
+
+
+@lru_cache(maxsize=256)
+def _tail(n: int, p: float) -> FloatArray:
+    """P[B >= k] for k from 0 to n, B binomial (n, p)."""
+    k = np.arange(1.0, n + 1.0)
+    log_mass = np.cumsum(np.log((n - k + 1.0) / k * (p / (1.0 - p))))
+    mass = np.exp(np.append(0.0, log_mass) - log_mass.max(initial=0.0))
+    return np.asarray(np.cumsum(mass[::-1])[::-1] / mass.sum())
