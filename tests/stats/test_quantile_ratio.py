@@ -106,7 +106,9 @@ def test_verdict_and_bound_agree(q: float) -> None:
         bounds, test = pair.bounds(alpha), pair.test(gamma)
         assert ((test.pvalue <= alpha) == (bounds.low > gamma)).all()
         assert ((test.pvalue_less <= alpha) == (bounds.high < gamma)).all()
-        assert (np.maximum(test.pvalue, test.pvalue_less) >= 0.5).all()
+        both = test.pvalue, test.pvalue_less
+        assert (np.maximum(*both) >= 0.5).all()
+        assert (np.maximum(*both) <= 1.0).all()
 
 
 def test_the_least_numbers_of_runs() -> None:

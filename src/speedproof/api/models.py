@@ -18,7 +18,7 @@ from speedproof.data.sample import Sample, Trait
 from speedproof.data.suite import Key, Suite
 from speedproof.data.units import parse_quantity, scale_of
 from speedproof.declaring import proportion_given
-from speedproof.errors import DataError, UsageError
+from speedproof.errors import DataError, Parameter, UsageError
 from speedproof.mixture.analysis import analyse, answers, indices
 from speedproof.mixture.fitting import Distance
 from speedproof.mixture.results import Analysis, Answered, Indices, Questions
@@ -184,7 +184,8 @@ def model(
         undersampling = proportion_given("undersampling", undersampling, "0.9", share)
     quantiles = [proportion_given("quantiles", p, "0.99") for p in quantiles]
     samples = list(suite.samples.items())
-    values = [_in_unit(text, [sample for _, sample in samples]) for text in map(str, (delta, *below))]
+    given = [Parameter("delta", delta), *(Parameter("below", value) for value in below)]
+    values = [_in_unit(one, [sample for _, sample in samples]) for one in given]
     asked = Questions(tuple(quantiles), tuple(values[1:]), metrics, values[0], observations)
     inner = jobs if len(samples) == 1 else 1
 
@@ -214,16 +215,16 @@ def model(
     return ModelResult(tuple(models), tuple(problems), suite, asked)
 
 
-def _in_unit(text: str, samples: Iterable[Sample]) -> tuple[float, str]:
+def _in_unit(asked: Parameter, samples: Iterable[Sample]) -> tuple[float, str]:
     """A value converted to the base unit of the samples; 0 needs no unit."""
-    value, unit = parse_quantity(text)
+    value, unit = parse_quantity(asked)
     for sample in samples:
         if value and unit != sample.unit:
             _, symbol = scale_of(float(np.abs(sample.values).max()), sample.unit)
             theirs = f"in {sample.unit}: write a unit, such as {symbol}" if sample.unit else "plain numbers"
             given = f"in {unit}" if unit else "a plain number"
             raise UsageError(
-                f"{text!r} is {given}, and the values of {sample.label or 'a sample'} are {theirs}"
+                asked, f" is {given}, and the values of {sample.label or 'a sample'} are {theirs}"
             )
     return value, unit
 

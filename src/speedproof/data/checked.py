@@ -137,7 +137,7 @@ def _refuse(name: str, value: object, hint: Any) -> None:
     if _name(hint) == "Suite":
         made = f"sp.read({value!r})" if isinstance(value, str) else "sp.read(...), sp.Suite.from_frame(...)"
         raise UsageError(
-            f"expected a suite, not a {type(value).__name__}: make one with {made}"
+            f"{name}={shortened(value)}: expected a suite; make one with {made}"
             + ("" if isinstance(value, str) else " or sp.Suite.of_samples(...)")
         )
     expected = [*map(repr, words), *(_in_words(part) for part in parts if get_origin(part) is not Literal)]

@@ -49,8 +49,8 @@ def sample(
     Raises
     ------
     SpeedproofError
-        No numbers, none at all, one that is not finite, a negative time, more than two dimensions; a unit or
-        direction that a Sample contradicts.
+        No numbers, none but NaN (which else is left out, and named), infinity, a negative time, more than two
+        dimensions; a unit or direction that a Sample contradicts.
 
     Examples
     --------

@@ -298,7 +298,10 @@ class Suite(Alike, Struct, frozen=True, eq=False, dict=True):
         """
         reference = None if reference is None else version_of(reference, self.versions)
         if reference is not None and reference not in self.versions:
-            raise UsageError(f"there is no version {reference}; available: {enumerate_names(self.versions)}")
+            available = enumerate_names(self.versions)
+            raise UsageError(
+                Parameter("reference", reference), f": there is no such version; available: {available}"
+            )
         if len(self.versions) < 2:
             if not self.versions:
                 raise UsageError("the suite is empty: it holds no sample")

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from speedproof.errors import UsageError
+from speedproof.errors import Parameter, UsageError
 
 if TYPE_CHECKING:
     from speedproof.arrays import BoolArray, FloatArray
@@ -207,14 +207,14 @@ def _typed(unit: str) -> str:
     return re.sub(r"(.)\1+", r"\1", unit.lower())
 
 
-def parse_quantity(text: str) -> tuple[float, str]:
+def parse_quantity(given: Parameter) -> tuple[float, str]:
     """Read a number with its unit: the value in the base unit, and that unit."""
-    number = text.strip()
+    text = number = str(given.value).strip()
     while number and not _is_number(number):
         number = number[:-1]
     if not number:
-        raise UsageError(f"{text!r} is not a number with a unit; write 12ms, for example")
-    unit = parse_unit(text.strip()[len(number) :])
+        raise UsageError(given, " is not a number with a unit; write 12ms, for example")
+    unit = parse_unit(text[len(number) :])
     return float(number) * unit.numerator / unit.denominator, unit.base
 
 

@@ -21,7 +21,7 @@ import numpy as np
 from msgspec import Struct
 
 from speedproof.arrays import ArrayLike, FloatArray, IntArray, NDArray
-from speedproof.errors import UsageError
+from speedproof.errors import Parameter, UsageError
 from speedproof.stats.ranks import EXACT_BELOW, merged_places, rank_sum_normal, rank_sum_sd, rank_sum_tails
 from speedproof.stats.scaling import unbounded
 from speedproof.stats.signed_rank import SignedRank, signs_of_ranks
@@ -201,7 +201,7 @@ def _median_score(unit: Fraction, costs: Side) -> Fraction:
 def _level(n: int, m: int, level: float | None) -> float | None:
     """By default the article's risk within a benchmark: 0.05 from five runs, 0.10 below (section IV-A)."""
     if level is not None and not 0 < level < 0.5:
-        raise UsageError(f"a risk of {level:g} within a benchmark: it must lie between 0 and 0.5")
+        raise UsageError(Parameter("alpha_benchmark", level), ": expected a risk between 0 and 0.5")
     # n against m runs can never make the rank-sum test reject at 0.10: one or two each.
     if n + m < 10 and comb(n + m, n) < 10:
         return None

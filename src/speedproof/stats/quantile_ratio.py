@@ -215,7 +215,7 @@ def _risk(n: int, m: int, q: float, evidence: float) -> float:
     tail = np.append(_tail(n, 1.0 - q), 0.0)
     mass = -np.diff(_tail(m, q), append=0.0)
     needed = min(evidence, _BEYOND) - _evidence(m, q)
-    return float(mass @ tail[np.searchsorted(_evidence(n, 1.0 - q), needed)])
+    return min(float(mass @ tail[np.searchsorted(_evidence(n, 1.0 - q), needed)]), 1.0)
 
 
 @lru_cache(maxsize=256)
