@@ -101,6 +101,7 @@ def suite() -> sp.Suite:
     (lambda s: sp_.race(len, sum, max_time=-1), "give seconds"),
     (lambda s: sp_.compare(OLD, NEW, confidence=1 - 1e-12), "below 1e-09, the smallest of the tests"),
     (lambda s: sp_.rank(s, confidence=0.05), "is a risk and no confidence"),
+    (lambda s: sp_.compare(OLD, NEW, confidence=0.4), "is a risk and no confidence"),
     (lambda s: sp_.gate(s, confidence="5%"), "is a risk and no confidence"),
     (lambda s: sp_.measure({"a": "true"}, warmup=-1), "warmup=-1"),
     (lambda s: sp_.bisect(["a", "b"], len, max_pairs=0), "max_pairs=0"),

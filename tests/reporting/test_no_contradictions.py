@@ -10,7 +10,6 @@ from tests.command import hyperfine
 import speedproof as sp
 from speedproof.data.sample import Sample, Trait
 from speedproof.data.suite import Key
-from speedproof.options import DETAILS, QuestionName
 from speedproof.reporting import samples
 from speedproof.reporting.text import render
 from speedproof.reporting.versions import report as of_versions
@@ -72,22 +71,6 @@ def test_all_medians_have_as_many_digits(tmp_path: Path) -> None:
     one = sp.Suite.of_samples({"b": {"v": [0.0009, 0.00095, 0.0011, 0.0012]}}, unit="s")
     last = " ".join(render(samples.report(one)).splitlines()[-1].split())
     assert last == "b 1.025 ms 1.038 ms ± 13 % 0.9000 ms 1.200 ms 4"
-
-
-GCC = [Path(__file__).parents[2] / "examples" / "gcc" / f"{name}.json" for name in ("O2", "O3")]
-
-INTERVAL = re.compile(r"\[([\d.]+)(?:x| %)?[,;] ([\d.]+)(?:x| %)?\]")
-
-
-@pytest.mark.parametrize("confidence", [0.01, 0.2, 0.4])
-@pytest.mark.parametrize("protocols", [DETAILS, ("single run",)])
-def test_intervals_are_in_order(confidence: float, protocols: tuple[QuestionName, ...]) -> None:
-    """The lower end stands first."""
-    result = sp.compare_suite(sp.read(*GCC), confidence=confidence, protocols=protocols)
-    told = "\n".join(render(report) for report in result.reports(details=True, explain=True))
-    found = INTERVAL.findall(told)
-    assert found
-    assert all(float(low) <= float(high) for low, high in found), told
 
 
 @pytest.mark.parametrize("turned", [False, True])

@@ -249,11 +249,11 @@ class Corpus:
             pairs = tuple((version_given(x, versions, at), version_given(y, versions, at)) for x, y in pairs)
         question = self.question(where, () if isinstance(pairs, str) else {v for of in pairs for v in of})
         judging = options_of(Judging, confidence=confidence, margin=margin)
-        rules = rules or rules_of(as_measured(judging, question))
+        protocols = protocols_given(protocols or quantile_measured(question) or ASKED)
+        rules = rules or rules_of(as_measured(judging, question), protocols)
         if store is not None:
             rules = replace(rules, floor=floor_of(store))
         chosen = _metric(manifest, metric, question)
-        protocols = protocols_given(protocols or quantile_measured(question) or ASKED)
         asked = Asked(pairs, chosen, rules, protocols, where)
         answers = compare(self.place, asked, how)
         conclusion = conclude(answers, asked)

@@ -68,12 +68,12 @@ def quantile_measured(asked: SessionAsked) -> QuestionName | None:
     return None if q is None else quantile_name(q)
 
 
-def rules_of(judging: Judging) -> Rules:
-    """The comparison rules that these options specify."""
+def rules_of(judging: Judging, protocols: Sequence[str] = ()) -> Rules:
+    """The comparison rules that these options specify; the 2009 text alone has confidences below one half."""
     from speedproof.protocols.pair import Rules
 
     return Rules(
-        alpha=any_alpha(confidence_of(judging)),
+        alpha=alpha_of(confidence_of(judging), any_level if [*protocols] == ["touati2009"] else level),
         nested=judging.nested,
         always_welch=judging.always_welch,
         ks_rule=judging.ks_rule,

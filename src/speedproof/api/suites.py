@@ -326,7 +326,7 @@ def compare_suite(
     asked = protocols_given(protocols)
     first, candidates = suite.sides(reference)
     judging = options_of(Judging, confidence=confidence, margin=margin)
-    rules = rules or rules_of(as_measured(judging, suite.question))
+    rules = rules or rules_of(as_measured(judging, suite.question), asked)
     if store is not None:
         rules = replace(rules, floor=floor_of(store))
     each = sharing_risk(rules, suite, candidates)

@@ -120,7 +120,7 @@ def run(asked: CompareOptions, console: Console) -> int:
     for name, (protocol, whose) in _RULES_OF.items():
         if protocol not in protocols and name in asked.given:
             raise UsageError(f"{asked.given[name]} is a rule of another protocol: ask for {whose}")
-    rules = rules_of(as_measured(asked.judging, whole.question))
+    rules = rules_of(as_measured(asked.judging, whole.question), protocols)
     suite = whole.select(metric=asked.choosing.metric) if asked.why else whole
     reference, candidates = suite.sides(reference)
     report_leftovers(suite, console)
