@@ -51,9 +51,9 @@ def test_values_that_are_no_ratios_are_counted(values: list[float], count: int, 
     assert nothing == []
     assert len(told(Assumption.SOME_TIME, Sample(np.zeros(3), "s"))) == 1
     plain = Sample(np.zeros(3), "")
-    for metric, expected in (("time", 1), ("errors", 0)):
+    for metric, times in (("time", 1), ("errors", 0)):
         checks = of_runs(plain, plain, "X", other_nested=False, metric=metric)
-        assert sum(c.kind is Assumption.SOME_TIME for c in checks) == expected
+        assert sum(c.kind is Assumption.SOME_TIME for c in checks) == times
 
 
 @pytest.mark.parametrize(("n", "kept", "found"), [(1, 1, True), (2, 2, False), (4, 1, True), (4, 2, False)])
