@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -111,16 +112,21 @@ def test_a_benchmark_whose_turn_never_came_does_not_pass(measured: Slower) -> No
 
 
 def test_a_candidate_that_only_fails_does_not_pass(measured: Slower) -> None:
-    """It is missing, whatever reads the session; a reference that only fails is an error."""
+    """It is missing, in the same words, whatever reads the session; a reference that only fails is an error."""
     measured(early=(1.0, 0.01), late=(1.0, 0.01))
-    assert answer("--gate", "--suite", "bench.toml", "--save", "r.jsonl", "--seed", "1")[0] == 0
-    for version, code in (("new", 1), ("old", 2)):
+    for only, version in product(([], ["--only", "late"]), ("new", "old")):
+        code = 1 if version == "new" else 2
+        Path("r.jsonl").unlink(missing_ok=True)
+        assert run("gate", "--suite", "bench.toml", "--save", "r.jsonl", "--seed", "1", *only)[0] == 0
         lines = [json.loads(line) for line in Path("r.jsonl").read_text().splitlines()]
         for line in lines:
             line |= {"exit": 1} if (line.get("benchmark"), line.get("version")) == ("late", version) else {}
         Path("cut.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-        for command in ("--review", "gate"):
-            assert run(command, "cut.jsonl")[0] == code
+        (reviewed, said, _), (judged, sheet, _) = run("--review", "cut.jsonl"), run("gate", "cut.jsonl")
+        assert (reviewed, judged) == (code, code)
+        if version == "new":
+            assert "MISSING late - old has measurements of it, new has none" in sheet
+            assert said.startswith(sheet)
 
 
 @pytest.mark.parametrize(

@@ -392,24 +392,32 @@ def test_a_control_holds_small_verdicts_back(
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("others", [["main~1"], []])
 def test_a_gate_does_not_pass_a_revision_that_is_not_there(
-    repo: Path, monkeypatch: pytest.MonkeyPatch
+    repo: Path, monkeypatch: pytest.MonkeyPatch, others: list[str]
 ) -> None:
-    """What cannot be built, or has no program, fails by name, now and looked at again."""
+    """What cannot be built, or has no program, fails by name, now and looked at again, alone and beside others.
+
+    Without a gate it is left out; what is left must be two.
+    """
     git(repo, "rm", "-q", "source")
     git(repo, "commit", "-q", "-m", "Break")
     noise = iter(np.exp(0.002 * np.random.default_rng(7).standard_normal(10_000)).tolist())
     runs_are(monkeypatch, lambda job: Run({"time": next(noise)}))
-    words = ["--gate", "--revisions", "main~3", "main~1", "main", "--save", "r.jsonl", "--build"]
+    words = ["--revisions", "main~3", *others, "main", "--save", "r.jsonl", "--build"]
     for build in (BUILD, "test -f source && chmod +x source; cp source bench || true"):
         Path("r.jsonl").unlink(missing_ok=True)
-        code, out, err = run(*words, build, "--", "./bench")
+        assert run(*words, build, "--", "./bench")[0] == (0 if others else 2)
+        Path("r.jsonl").unlink(missing_ok=True)
+        code, out, err = run("--gate", *words, build, "--", "./bench")
         assert code == 1, out + err
         assert "left out: " in err
-        assert out.startswith("FAIL: 1 benchmark missing")
-        assert re.search(r"^MISSING +\w+ main ", out, re.MULTILINE), out
-        assert run("--review", "r.jsonl")[0] == 1
+        for said in (out, run("--review", "r.jsonl")[1], speedproof("gate", "r.jsonl")[1]):
+            assert said.startswith("FAIL: 1 benchmark missing")
+            assert re.search(r"^MISSING +(\w+ main|\./bench) ", said, re.MULTILINE), said
         assert run("--resume", "r.jsonl")[0] == 1
+        missing = speedproof("compare", "r.jsonl", "--fail-on", "missing")
+        assert missing[0] == (1 if others else 2), missing
 
 
 @pytest.mark.slow

@@ -242,14 +242,14 @@ def of_session(suite: Suite, reference: str | None = None) -> tuple[tuple[str, .
 
     None of other files, nor where there is one candidate that lacks nothing.
     """
-    first = suite.versions[0] if suite.versions[:1] and reference is None else suite.sides(reference)[0]
-    lacking = [skipped.version for skipped in suite.skipped if skipped.lacks and skipped.version]
+    alone = reference in (None, *suite.versions[:1]) and suite.versions
+    first = suite.versions[0] if alone else suite.sides(reference)[0]
     measured = [name for name in suite.versions if name != first]
     share = sharing(suite, measured)
-    if share == 1 and not lacking:
+    if share == 1 and not suite.lacking:
         return (), 1
     again = suite.question.control and control_name(first)
-    return (first, *dict.fromkeys(name for name in (*measured, *lacking) if name != again)), share
+    return (first, *dict.fromkeys(name for name in (*measured, *suite.lacking) if name != again)), share
 
 
 def _of_something(suite: Suite, decision: GateDecision) -> GateDecision:

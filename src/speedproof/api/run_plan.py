@@ -16,7 +16,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from speedproof.api.given import alpha_of, confidence_of
-from speedproof.data.session_file import PlannedBenchmark, PlannedBuild
+from speedproof.data.session_file import PlannedBenchmark, PlannedBuild, control_name
 from speedproof.declaring import refuse
 from speedproof.errors import UsageError
 from speedproof.measuring.build import BuildCache as BuildCache
@@ -101,7 +101,7 @@ def plan_of(asked: Request, tell: Tell, held: ExitStack) -> tuple[Plan, Absent]:
         else:
             plan = plan_commands(asked.commands, m.name, _parameters(m), hooks, benchmark=m.benchmark)
         plan = tuple(_with_environments(benchmark, own_variables) for benchmark in plan)
-        if m.driver and len(plan[0].versions) < 2:
+        if m.driver and len(plan[0].versions) < 2 and not absent:
             raise UsageError(f"--driver {m.driver} compares two commands or more, the reference first")
     if m.suite is not None or m.parameter_list or m.parameter_scan:
         for name, text in leftover_placeholders(plan).items():
@@ -154,7 +154,10 @@ def _in_trees(asked: Request, hooks: Hooks) -> Callable[[Trees], Plan]:
 def _plan_of_revisions(
     m: Measuring, planned: Callable[[Trees], Plan], tell: Tell, held: ExitStack
 ) -> tuple[Plan, Absent]:
-    """Build every revision, and plan what is measured in the tree of each; who lacks it is left out."""
+    """Build every revision, and plan what is measured in the tree of each; who lacks it is left out.
+
+    Only a policy has an answer where that leaves the reference alone: what it holds is missing.
+    """
     from speedproof.measuring.revisions import control_of, repository, resolve
 
     top = repository(Path.cwd())
@@ -185,6 +188,8 @@ def _plan_of_revisions(
     candidates = [revision.name for revision in revisions if not revision.again]
     here = {b.name: {v.name for v in b.versions} for b in plan}
     lacking = {b: tuple(name for name in candidates if name not in names) for b, names in here.items()}
+    if not (m.held_to or any(benchmark.versions[1:] for benchmark in plan)):
+        raise UsageError(f"no revision but {revisions[0].name} can be measured")
     return plan, {b: names for b, names in lacking.items() if names}
 
 
@@ -194,14 +199,13 @@ def _present(benchmark: PlannedBenchmark, build: str, tell: Tell) -> PlannedBenc
     for number, version in enumerate(benchmark.versions):
         if missing := not_found([PlannedBenchmark(benchmark.name, (version,))]):
             text = lacks(version.name, missing, build)
-            if number == 0 or len(benchmark.versions) == 2:
+            if number == 0:
                 raise UsageError(text)
             tell(f"left out: {text}")
         else:
             here.append(version)
-    if len(here) < 2:
-        raise UsageError(f"no revision but {here[0].name} has the program of {benchmark.name}")
-    return replace(benchmark, versions=tuple(here))
+    alone = all(version.name == control_name(here[0].name) for version in here[1:])
+    return replace(benchmark, versions=tuple(here[: 1 if alone else None]))
 
 
 def check_tests(m: Measuring, benchmarks: int, candidates: int, *, unaffected: int = 0) -> None:

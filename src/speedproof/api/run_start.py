@@ -141,7 +141,7 @@ def _rules_of(asked: Request, plan: Plan) -> StopRules:
     """When each benchmark ends, and at which risk."""
     m = asked.measuring
     alone = max(len(benchmark.versions) for benchmark in plan) == 1
-    if alone and not m.driver:
+    if alone and not (m.driver or m.revisions):
         asked.refuse(*OF_VERDICTS, because="a single version has no verdict")
     least, most = m.min_runs, m.max_runs
     longest: float | None = m.max_time if "max_time" in asked.given else m.max_time * len(plan)

@@ -262,7 +262,7 @@ class EndedSession:
 
         def wanted(item: Record | Skipped) -> bool:
             if isinstance(item, Skipped):
-                return item.version is not None and item.where == f"session {experiment}"
+                return item.where == f"session {experiment}"
             return item.session == experiment and (not metrics or item.metric in metrics)
 
         items = each_record(read(self.path, format="speedproof"))

@@ -331,7 +331,8 @@ def compare_suite(
         rules = replace(rules, floor=floor_of(store))
     each = sharing_risk(rules, suite, candidates)
     results = []
-    pairings = {candidate: suite.pair(first, candidate) for candidate in candidates}
+    lacking = (name for name in suite.lacking if name not in suite.versions)
+    pairings = {candidate: suite.pair(first, candidate) for candidate in (*candidates, *lacking)}
     something_common(suite, first, pairings)
     twins = given_twice(
         {candidate: suite.of(candidate) for candidate in candidates} if candidates[1:] else {}

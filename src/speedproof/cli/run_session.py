@@ -85,7 +85,7 @@ def _measure(options: RunOptions, asked: Request, console: Console, held: ExitSt
                 )
             question = run_start.question_of(asked, head.benchmarks, head.units)
             if not stored:
-                candidates = max(len(b.versions) for b in head.benchmarks) - 1
+                candidates = max(len(b.versions) for b in head.benchmarks) - 1 or 1
                 check_tests(m, len(head.benchmarks), candidates, unaffected=len(question.unaffected))
             if len(head.benchmarks) > 1 and (longest := question.rules.max_time) is not None:
                 console.remark(f"{len(head.benchmarks)} benchmarks share {longest:g} s (--max-time)")
@@ -248,7 +248,7 @@ def _report(
                 f"note: {hyperfine} cannot say that measuring stopped on the result, nor which runs "
                 "are of one block"
             )
-    alone = len(session.suite.versions) == 1
+    alone = len(session.suite.versions) == 1 and session.judged is None
     file, fails = "" if options.review else _called(named), options.undecided == "fail"
     shown = [] if alone else [session.report(file, undecided_fails=fails)]
     more: dict[str, object] = {}

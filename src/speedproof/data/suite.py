@@ -193,6 +193,11 @@ class Suite(Alike, Struct, frozen=True, eq=False, dict=True):
         return SessionAsked.of(asked[0] if agreed else "")
 
     @property
+    def lacking(self) -> tuple[str, ...]:
+        """The candidates that lack a benchmark which their session planned, or all of them."""
+        return tuple(dict.fromkeys(s.version for s in self.skipped if s.lacks and s.version))
+
+    @property
     def arrays(self) -> tuple[Sequence[FloatArray], Sequence[Record | Sample]]:
         """The values of every sample and its description, without creating sample objects."""
         if isinstance(self.samples, _OfTables):
@@ -532,7 +537,7 @@ class Suite(Alike, Struct, frozen=True, eq=False, dict=True):
         planned = {
             Key(s.benchmark, self.main_metric): s.lacks
             for s in self.skipped
-            if s.version in (reference, candidate)
+            if s.version == candidate or (s.version == reference and not s.lacks)
         }
         measured = {pair.key for pair in chosen.pairs}
         lost = {key: lacks for key, lacks in planned.items() if key not in measured}

@@ -226,7 +226,10 @@ _ALONE = "command"
 def planned(
     versions: Sequence[PlannedVersion], times: Mapping[str, Mapping[str, float]]
 ) -> tuple[tuple[PlannedBenchmark, ...], dict[str, dict[str, str]], dict[str, tuple[str, ...]]]:
-    """The benchmarks that the reference and some candidate have, what a side calls them, and who lacks which."""
+    """The benchmarks that the reference and some candidate have, what a side calls them, and who lacks which.
+
+    Without a candidate, all of the reference.
+    """
     first, *others = versions
     base = list(times[first.name])
     aliases: dict[str, dict[str, str]] = {}
@@ -240,7 +243,7 @@ def planned(
         sides = [v for v in others if aliases.get(v.name, {}).get(name, name) in times[v.name]]
         if lacking := tuple(v.name for v in others if v not in sides):
             absent[name] = lacking
-        if sides:
+        if sides or not others:
             plan.append(PlannedBenchmark(name, (first, *sides)))
     if not aliases:
         absent |= {n: (first.name,) for v in others for n in times[v.name] if n not in base}

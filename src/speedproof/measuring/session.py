@@ -381,7 +381,7 @@ class Session:
         """Why a benchmark has ended; empty while it is still measured."""
         decider, names = self._deciders[benchmark], self._names[benchmark]
         runners = decider.runners
-        if len(runners) == 1 < len(names):
+        if len(runners) == 1 and (len(names) > 1 or (decider.blocks and benchmark in self._head.absent)):
             return "decided"
         for name in runners:
             if self._hopeless(benchmark, name):

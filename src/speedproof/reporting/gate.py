@@ -330,7 +330,8 @@ def _table(result: GateDecision, lines: Sequence[_Line], *, everything: bool, un
 def _missing(absent: Absent, name: str, *, limits: bool, folded: bool) -> Row:
     outcome, style, meaning = _ROWS[absent.outcome]
     missing = absent.outcome is Outcome.FAIL
-    reason = Cell(absent.reason, "dim", ("nothing to compare",), spans=True)
+    shorter = absent.reason.partition(";")[0], "nothing to compare"
+    reason = Cell(absent.reason, "dim", shorter, spans=True)
     return Row.of(
         *(Cell("MISSING" if missing else outcome, style), Cell(name, "strong"), "", "-", reason),
         *[""] * (2 + limits),
