@@ -14,6 +14,7 @@ from speedproof.data.notes import Assumption
 from speedproof.data.sample import Sample, Trait
 from speedproof.data.suite import Key, Pair
 from speedproof.data.units import Direction
+from speedproof.mixture.analysis import analyse
 from speedproof.protocols import modes
 from speedproof.protocols.modes import MatchedMode, ModeComparison, fisher_exact, joint_models, states_of_runs
 from speedproof.stats.estimate import Estimate
@@ -40,6 +41,15 @@ def test_other_weights() -> None:
     assert (found.moved, found.reweighted) == (False, True)
     assert found.conclusion.startswith("same modes, other weights")
     assert found.reference_modes == pytest.approx((10, 12), abs=0.05)
+
+
+def test_a_comparison_shows_the_modes_that_a_model_shows() -> None:
+    """Also of rounded values: of these a mixture that knows of no rounding has two modes each."""
+    x, y = (np.round(52 + np.random.default_rng(seed).gamma(2, 1.5, 40)) / 1000 for seed in (5, 18))
+    shown = compared(x, y)
+    modelled = [tuple(mode.place for mode in analyse(Sample(v)).modes) for v in (x, y)]
+    assert [shown.reference_modes, shown.candidate_modes] == modelled
+    assert [len(places) for places in modelled] == [1, 1]
 
 
 def test_moved_modes() -> None:

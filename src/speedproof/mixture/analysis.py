@@ -8,7 +8,8 @@ of mixtures: the distance of Kolmogorov and Smirnov against samples drawn from t
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 from msgspec import Struct
@@ -48,6 +49,7 @@ MOST_TESTED = 4_000
 """Of larger samples so many values, drawn at random, are tested: the bootstrap fits every sample it draws."""
 
 _LEAST_PROCESSES = 10
+_How = Mapping[str, Any]
 
 
 def analyse(
@@ -76,37 +78,18 @@ def analyse(
     used, note = independent(sample)
     x = used.values
     ordered = ascending(x)
-    brief = fast and not compatible
-    fitted = fit(ordered, components=components, K_max=K_max, compatible=compatible, fast=brief)
-    test = None
     # Any two values lie equally far from their normal distribution.
     tests = N if components is None and not used.nested and x.size >= LEAST else 0
-    if tests:
-        drawn, some, of_some = None, ordered, fitted
-        if x.size > MOST_TESTED:
-            drawn = MOST_TESTED
-            some = np.random.default_rng(seed).choice(x, drawn, replace=False)
-            of_some = fit(some, K_max=K_max, compatible=compatible, fast=brief)
-        result = goodness_of_fit(some, of_some, N=N, seed=seed, c=c, fast=fast, jobs=jobs, distance=distance)
-        if (
-            rounding
-            and not compatible
-            and distance == "ks"
-            and result.rejected(ALPHA)
-            and rounding_matters(some)
-        ):
-            resolution = detect_resolution(some)
-            if resolution is not None:
-                of_some = fitted = fit_rounded(some, resolution, K_max=K_max)
-                result = goodness_of_rounded(some, of_some, N=N, seed=seed)
-        critical = result.critical(ALPHA) if N * ALPHA >= 1 else None
-        test = FitTest(result.distance, result.pvalue, critical, N, result.size, result.fast, drawn)
+    fitting = {"components": components, "compatible": compatible, "fast": fast and not compatible}
+    testing = {"c": c, "fast": fast, "jobs": jobs, "distance": distance}
+    rounding = rounding and not compatible and distance == "ks"
+    fitted, test = fit_and_test(x, tests, seed, {"K_max": K_max, **fitting}, testing, rounding=rounding)
     model = fitted.model
     parts = tuple(
         Component(*map(float, row)) for row in zip(model.weights, model.means, model.sds, strict=True)
     )
     clear = fitted.modes() if compatible else clear_modes(fitted)
-    modes = _peaks(clear, ordered) if compatible else _modes(fitted, clear, ordered)
+    modes = _peaks(clear, ordered) if compatible else modes_of(fitted, clear, ordered)
     analysis = Analysis(
         x.size, fitted.kind, parts, modes, fitted.loglik, fitted.bic, fitted.converged,
         fitted.resolution, test, mode_order(x, clear, seed=seed), note, compatible,
@@ -120,6 +103,29 @@ def analyse(
     return analysis
 
 
+def fit_and_test(
+    x: FloatArray, N: int, seed: int, fitting: _How, testing: _How, *, rounding: bool = True
+) -> tuple[MixtureFit, FitTest | None]:
+    """Fit independent values, and test the fit by N samples; one that is rejected may allow for rounding."""
+    ordered = ascending(x)
+    fitted = fit(ordered, **fitting)
+    if not N:
+        return fitted, None
+    drawn, some, of_some = None, ordered, fitted
+    if x.size > MOST_TESTED:
+        drawn = MOST_TESTED
+        some = np.random.default_rng(seed).choice(x, drawn, replace=False)
+        of_some = fit(some, **fitting)
+    result = goodness_of_fit(some, of_some, N=N, seed=seed, **testing)
+    if rounding and result.rejected(ALPHA) and rounding_matters(some):
+        resolution = detect_resolution(some)
+        if resolution is not None:
+            of_some = fitted = fit_rounded(some, resolution, K_max=fitting.get("K_max", 9))
+            result = goodness_of_rounded(some, of_some, N=N, seed=seed)
+    critical = result.critical(ALPHA) if N * ALPHA >= 1 else None
+    return fitted, FitTest(result.distance, result.pvalue, critical, N, result.size, result.fast, drawn)
+
+
 def _peaks(modes: Modes, x: FloatArray) -> tuple[Mode, ...]:
     """Every peak, the share of the runs around it and its depth."""
     depths = np.concatenate([[np.inf], modes.dips, [np.inf]])
@@ -129,7 +135,7 @@ def _peaks(modes: Modes, x: FloatArray) -> tuple[Mode, ...]:
     return tuple(map(Mode, modes.places.tolist(), shares, dips))
 
 
-def _modes(fitted: MixtureFit, modes: Modes, x: FloatArray) -> tuple[Mode, ...]:
+def modes_of(fitted: MixtureFit, modes: Modes, x: FloatArray) -> tuple[Mode, ...]:
     """Those of five runs or more; others belong to the mode on their side of the valley."""
     shown = modes.among(np.flatnonzero(runs_in(modes, x) >= FEW_RUNS))
     parts = np.split(x, np.searchsorted(x, shown.valleys, side="right"))

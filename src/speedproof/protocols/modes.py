@@ -30,17 +30,18 @@ from speedproof.data.notes import Assumption
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Pair
 from speedproof.errors import DataError
-from speedproof.mixture.fitting import fit
+from speedproof.mixture.analysis import fit_and_test, modes_of
 from speedproof.mixture.metrics import expected_gap, probability_below
 from speedproof.mixture.modes import clear_modes, runs_in
 from speedproof.mixture.results import FEW_RUNS
+from speedproof.mixture.rounding import rounding_matters
 from speedproof.mixture.states import joint_states, step_of
 from speedproof.protocols.checks import undermining
 from speedproof.protocols.units import matched_pair
 from speedproof.protocols.why import same_runs
 from speedproof.stats.estimate import Estimate
 from speedproof.stats.multiplicity import holm
-from speedproof.stats.ranks import pooled_order
+from speedproof.stats.ranks import ascending, pooled_order
 from speedproof.stats.scaling import MOST_APART, exponent
 from speedproof.stats.smirnov import kolmogorov_sf
 from speedproof.stats.special import t_quantile, t_sf
@@ -121,6 +122,7 @@ class _Side(Struct, frozen=True):
     """One sample on the scale of logarithms, and its modes: places, both ends of each, numbers of values."""
 
     logs: FloatArray
+    shown: tuple[float, ...]  # where a model of the sample says that they lie
     places: FloatArray
     ends: FloatArray
     counts: tuple[int, ...]
@@ -151,23 +153,21 @@ def compare_modes(pair: Pair, *, alpha: float, K_max: int = 9) -> ModeComparison
     claims = not undermining and pvalue <= alpha
     matched, vanished, appeared = _tested(a, b, pairs, shift, alpha, claims)
 
-    def back(place: float) -> float:
-        return ldexp(exp(place), -power)
-
+    shown = [tuple(ldexp(place, -power) for place in side.shown) for side in (a, b)]
     return ModeComparison(
         benchmark=pair.key.benchmark,
         metric=pair.key.metric,
         unit=pair.reference.unit,
         alpha=alpha,
         sizes=(x.size, y.size),
-        reference_modes=tuple(map(back, a.places.tolist())),
-        candidate_modes=tuple(map(back, b.places.tolist())),
+        reference_modes=shown[0],
+        candidate_modes=shown[1],
         matched=tuple(
-            MatchedMode(back(a.places[j]), back(b.places[k]), *fields)
+            MatchedMode(shown[0][j], shown[1][k], *fields)
             for (j, k), fields in zip(pairs, matched, strict=True)
         ),
-        vanished=tuple(back(a.places[j]) for j in vanished),
-        appeared=tuple(back(b.places[k]) for k in appeared),
+        vanished=tuple(shown[0][j] for j in vanished),
+        appeared=tuple(shown[1][k] for k in appeared),
         pvalue=pvalue,
         undermining=undermining,
         gap=ldexp(expected_gap(x, y), -power),
@@ -176,7 +176,11 @@ def compare_modes(pair: Pair, *, alpha: float, K_max: int = 9) -> ModeComparison
 
 
 def _side(values: FloatArray, K_max: int) -> _Side:
-    modes = clear_modes(fit(values, K_max=K_max))
+    ordered = ascending(values)
+    # The number of samples is that of a model, by whose test it is decided whether rounding counts.
+    fitted, _ = fit_and_test(values, 200 if rounding_matters(ordered) else 0, 0, {"K_max": K_max}, {})
+    modes = clear_modes(fitted)
+    shown = tuple(mode.place for mode in modes_of(fitted, modes, ordered))
     logs = np.log(values)
     ends = np.log(np.maximum(modes.valleys, np.finfo(float).tiny))
     counts = runs_in(modes, values)
@@ -186,7 +190,9 @@ def _side(values: FloatArray, K_max: int) -> _Side:
     # What lies in a mode of a few values is an outlier of no mode.
     places = np.log(np.maximum(modes.places[kept], np.finfo(float).tiny))
     edges = np.concatenate([[-inf], ends, [inf]])
-    return _Side(logs, places, np.column_stack((edges[kept], edges[kept + 1])), tuple(counts[kept].tolist()))
+    return _Side(
+        logs, shown, places, np.column_stack((edges[kept], edges[kept + 1])), tuple(counts[kept].tolist())
+    )
 
 
 def _aligned(a: _Side, b: _Side) -> tuple[list[tuple[int, int]], float]:
