@@ -73,6 +73,26 @@ def test_stored_results_give_the_same_reports(tmp_path: Path) -> None:
     assert out == speedproof("compare", O2, O3, f"third={O3}")[1]
 
 
+@pytest.mark.parametrize(("argv", "types"), [
+    (("compare", O3, O2), {"slower"}), (("compare", O3, O2, f"a={O2}"), {"slower"}),
+    (("compare", O3, O2, f"a={O2}", "--only", "matmul"), {"slower"}), (("gate", O3, O2), {"fail"}),
+    (("gate", O2, O3, "--undecided", "fail"), {"undecided"}),
+])  # fmt: skip
+def test_the_type_of_a_failure_is_an_outcome_or_a_verdict(argv: tuple[str, ...], types: set[str]) -> None:
+    """As docs/gate.md and docs/reports.md name them, whatever has a row."""
+    assert set(re.findall('type="(.*?)"', speedproof(*argv, "--junit", "-")[1])) == types
+
+
+def test_hints_name_options_of_the_command(tmp_path: Path) -> None:
+    (tmp_path / "b.csv").write_text("metric,version,value\n" + "".join(
+        f"{m},{v},{i + 50}\n" for m in ("time", "work") for v in "ab" for i in range(9)
+    ))  # fmt: skip
+    code, stored, _ = speedproof("compare", str(tmp_path / "b.csv"), "--metric", "all", "--json")
+    (tmp_path / "r.json").write_text(stored, encoding="utf-8")
+    out = speedproof("report", str(tmp_path / "r.json"))[1]
+    assert (code, "--details" in out, "--metric" in out) == (0, True, False), out
+
+
 def test_files_are_whole_or_untouched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A write that fails half way leaves the old file and no rest; a good one keeps rights and follows links."""
     old = tmp_path / "a.html"

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import fnmatch
 import os
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import click
 from msgspec.structs import replace
 
 import speedproof as sp
@@ -36,13 +38,16 @@ def load_chosen(
     paths: Sequence[str], reading: Reading, choosing: Choosing, console: Console
 ) -> tuple[sp.Suite, str | None]:
     """The benchmarks and the metric that are asked for, and the reference by its name in the suite."""
+    suite = load(paths, reading, choosing)
+    return select(suite, choosing, console), reference_of(suite, choosing)
+
+
+def reference_of(suite: sp.Suite, choosing: Choosing) -> str | None:
+    """The reference that is asked for, by its name in the suite."""
     from speedproof.api.given import version_given
 
-    suite = load(paths, reading, choosing)
-    reference = choosing.reference
-    if reference and len(suite.versions) > 1:
-        reference = version_given(reference, suite.versions)
-    return select(suite, choosing, console), reference
+    name = choosing.reference
+    return version_given(name, suite.versions) if name and len(suite.versions) > 1 else name
 
 
 def joint_of(
@@ -253,11 +258,15 @@ def write_answer(
     def whole() -> Reported:
         return Reported(tuple(reports(**{**shown, "details": True})), **known)
 
-    given = [f"--{name}" for name in ("all", "details", "explain") if getattr(output, name)]
+    given = {f"--{name}" for name in ("all", "details", "explain") if getattr(output, name)}
+    offered = {name for param in click.get_current_context().command.params for name in param.opts} - given
 
     def offering(report: Report) -> Report:
-        """With the hints that name no option that was given."""
-        return replace(report, hints=tuple(h for h in report.hints if not any(o in h for o in given)))
+        """With the hints at options that the command has and that were not given, and at other commands."""
+        hints = (
+            h for h in report.hints if "speedproof " in h or offered.issuperset(re.findall("--[a-z]+", h))
+        )
+        return replace(report, hints=tuple(hints))
 
     taken = write_outputs(asked, output, written or whole, console, again="context" in known)
     console.answer(to_json, lambda: () if taken else map(offering, reports(**shown)), json=output.json)
