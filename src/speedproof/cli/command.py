@@ -382,8 +382,10 @@ class Group(click.Group):
         ):
             if not self.usual:
                 raise click.UsageError(f"name an action first: {', '.join(self.actions)}", ctx)
-            late = [word for before, word in pairwise(args) if word in self.actions and before[:1] != "-"]
-            if late:
+            params = (p for p in self.actions[self.usual].params if getattr(p, "is_flag", False))
+            flags = {name for param in params for name in param.opts}
+            pairs = [(before, word) for before, word in pairwise(args) if word in self.actions]
+            if late := [word for before, word in pairs if before[:1] != "-" or before in flags]:
                 raise click.UsageError(f"name the action first: {ctx.command_path} {late[0]}", ctx)
             args = [self.usual, *args]
         return super().parse_args(ctx, args)
