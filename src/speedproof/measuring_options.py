@@ -21,9 +21,6 @@ from speedproof.options import (
 Positive = Annotated[int, Meta(ge=1)]
 Seconds = Annotated[float, Meta(gt=0)]
 Share = Annotated[float, Meta(gt=0, lt=1)]
-Variables = Annotated[
-    tuple[str, ...], "NAME", "an environment variable that builds depend on, such as CFLAGS"
-]
 MeasuredOutput = Annotated[
     Output,
     Taken(
@@ -40,6 +37,9 @@ MeasuredOutput = Annotated[
 DRIVERS = Literal["criterion", "go", "google-benchmark", "hyperfine", "jmh", "pyperf", "pytest-benchmark"]
 
 
+DECIDES = (
+    "the metric that decides (default: time), such as cpu (user and system time, of child processes, too)"
+)
 OF_VERDICTS = ("fail_on", "gate", "margin", "precision", "stop_at_proof")
 """The options that ask for a verdict, or when to stop for one."""
 UNNAMED = "command"
@@ -78,7 +78,9 @@ class Measuring(Struct, frozen=True, kw_only=True):
         FIRST,
     ] = ()
     build: Annotated[str, "CMD", "command that builds a revision, in a working tree of its own", FIRST] = ""
-    build_env: Variables = ()
+    build_env: Annotated[
+        tuple[str, ...], "NAME", "an environment variable that builds depend on, such as CFLAGS"
+    ] = ()
     builds: Annotated[
         Positive | None,
         "K",
@@ -159,8 +161,7 @@ class Measuring(Struct, frozen=True, kw_only=True):
     decide_by: Annotated[
         str | None,
         "METRIC",
-        "the metric that decides (default: time), such as cpu (user and system time, of child processes, too), "
-        "or a percentile, where the slowest runs begin: p90, cpu:p99",
+        f"{DECIDES}; or a percentile, where the slowest runs begin: p90, cpu:p99",
         FIRST,
     ] = None
     perf: Annotated[str | None, "EVENTS", "counters of 'perf stat', for example instructions"] = None
@@ -179,16 +180,20 @@ class Measuring(Struct, frozen=True, kw_only=True):
         Needs("gate"),
     ] = None
     margin: Annotated[
-        Share | None, "SHARE", "also stop when they are proven equal within this (default: 1%)", FIRST
+        Share | None,
+        "SHARE",
+        "also stop when they are proven equal within this (default: 1%)",
+        values.tolerance,
+        FIRST,
     ] = None
     margin_of: Annotated[
         tuple[str, ...],
         "NAME=SHARE",
-        "with --gate, another margin for benchmarks that match NAME; may be repeated, the last match counts",
+        "another margin for benchmarks that match NAME; may be repeated, the last match counts",
         Needs("gate"),
     ] = ()
     policy_of: Annotated[
-        tuple[str, ...], "NAME=POLICY", "with --gate, another policy, in the same way", Needs("gate")
+        tuple[str, ...], "NAME=POLICY", "another policy, in the same way", Needs("gate")
     ] = ()
     precision: Annotated[
         Share | None,
@@ -239,14 +244,9 @@ class Measuring(Struct, frozen=True, kw_only=True):
 
     @property
     def held_to(self) -> MeasuredPolicy | None:
-        """The policy of every benchmark; None without a gate."""
+        """The policy of every benchmark, all of which share a risk; None without a gate."""
         usual: MeasuredPolicy = get_args(MeasuredPolicy)[0]
         return usual if self.gate and not self.policy else self.policy
-
-    @property
-    def one_risk(self) -> bool:
-        """Whether all benchmarks share a risk, as those of a gate do."""
-        return self.gate
 
 
 def until_decided(margin: float, confidence: float, max_time: float, seed: int) -> Measuring:

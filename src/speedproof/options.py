@@ -98,6 +98,24 @@ ResultFiles = Annotated[tuple[str, ...], Argument("FILE...", f"result files or f
 ReferenceFirst = Annotated[
     tuple[str, ...], Argument("FILE...", f"result files or folders, the reference first{_VERSION}{_LAST}")
 ]
+FailOn = Annotated[
+    tuple[Literal["slower", "undecided", "not-faster", "missing"], ...],
+    "exit with code 1 if this is the verdict on any benchmark, or if the candidate lacks a benchmark (missing; "
+    "not-faster and undecided fail then, too); what is shown but not proven counts as undecided; may be repeated",
+]
+Config = Annotated[
+    str | None,
+    "FILE",
+    "settings of the gate, with thresholds by pattern (default: speedproof.toml in the working directory, if "
+    "there is one)",
+    Needs("gate"),
+]
+Resume = Annotated[
+    str | None,
+    "[FILE]",
+    "go on with the last session of this file (default: @last, the latest); of its limits only --runs is kept: "
+    "give --max-time, --max-runs anew",
+]
 Store = Annotated[
     str | None,
     "PLACE",
@@ -130,7 +148,7 @@ Reference = Annotated[str | None, "VERSION", "the version to compare against (de
 UndecidedIs = Annotated[
     Undecided | None,
     "exit code of an undecided gate: 3 (report, the default), 1 (fail) or 0 (pass)",
-    Needs("gate review"),
+    Needs("gate review resume"),
 ]
 Fast = Annotated[
     bool,
@@ -241,7 +259,7 @@ class BenchmarkSettings(Struct, frozen=True):
     """Settings for benchmarks that match a pattern; also a table ``[[gate.benchmark]]``."""
 
     pattern: str
-    margin: Annotated[float | None, "SHARE", "what they may lose", values.proportion] = None
+    margin: Annotated[float | None, "SHARE", "what they may lose", values.tolerance] = None
     policy: Annotated[Policy | None, "what they must prove", Policy] = None
     ignore: bool | None = None
 
@@ -257,6 +275,7 @@ class Gating(Struct, frozen=True, kw_only=True):
         float | None,
         "SHARE",
         "speedups down to 1/(1+SHARE) are no regression (default: 2%, or the session's)",
+        values.tolerance,
         FIRST,
     ] = None
     confidence: Annotated[
@@ -296,7 +315,7 @@ def benchmark_settings(
     """What ``--margin-of`` and ``--policy-of`` say, as ``NAME=VALUE``."""
     settings = []
     said: dict[str, Any]
-    for key, texts, parse in (("margin", margin_of, values.proportion), ("policy", policy_of, Policy)):
+    for key, texts, parse in (("margin", margin_of, values.tolerance), ("policy", policy_of, Policy)):
         for text in texts:
             pattern, _, value = text.rpartition("=")
             try:

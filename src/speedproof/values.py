@@ -33,6 +33,15 @@ def proportion(given: object, least: float = 0.01, within: tuple[float, float] =
     return value
 
 
+def tolerance(given: object) -> float:
+    """What may be lost; to allow nothing at all is another question."""
+    if not str(given).strip("0.% "):
+        raise ValueError(
+            f"{given!r} is no margin; the policy proven-improvement asks for any gain that is proven"
+        )
+    return proportion(given)
+
+
 def quantile(given: object) -> float:
     """The share of a quantile whose limits are told: from the median to where one run in 10,000 lies."""
     return proportion(given, 0.5, within=(0.5, 0.9999))

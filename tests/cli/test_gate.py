@@ -13,7 +13,7 @@ from tests.command import hyperfine, refused, speedproof, table
 from tests.command import write as plain
 
 import speedproof as sp
-from speedproof.cli.gate import read_settings
+from speedproof.cli.run import read_settings
 from speedproof.errors import FormatError
 from speedproof.options import Gating
 
@@ -364,8 +364,25 @@ def test_a_gate_that_passed_stays_passed(write: Write) -> None:
 
 @pytest.mark.parametrize("margin", ["0", "0%", "0.0", "-10%"])
 def test_a_margin_is_above_zero(margin: str) -> None:
+    """None at all is another policy, which is named."""
     code, _, error = gate(O2, O3, "--margin", margin)
-    assert (code, "does not lie between 0 and 1" in error) == (2, True)
+    says = "does not lie between 0 and 1" if margin[0] == "-" else "the policy proven-improvement asks"
+    assert (code, says in error) == (2, True)
+
+
+def test_what_is_asked_in_two_ways_is_answered_in_one(three: dict[str, str]) -> None:
+    """A risk is a confidence, a reference a place, a pattern that of the settings."""
+    base, slow = three["base"], three["slow"]
+    assert gate(base, slow, "--alpha", "0.01") == gate(base, slow, "--confidence", "0.99")
+    assert speedproof("gate", base, slow, "--reference", "slow") == speedproof("gate", slow, base)
+    Path("some.toml").write_text(
+        '[[gate.benchmark]]\npattern = "json_d*"\nmargin = 0.25\n'
+        '[[gate.benchmark]]\npattern = "xml"\npolicy = "equivalence"\n'
+    )
+    code, out, _ = gate(base, slow, "--config", "some.toml")
+    assert gate(base, slow, "--margin-of", "json_d*=25%", "--policy-of", "xml=equivalence")[:2] == (code, out)
+    code, _, err = speedproof("gate", base, slow, "--max-time", "9")
+    assert (code, f"in place of {base} {slow}" in err) == (2, True)
 
 
 def test_values_that_prove_nothing_leave_it_undecided() -> None:

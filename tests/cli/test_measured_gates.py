@@ -2,7 +2,8 @@
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import product
 from pathlib import Path
 
@@ -63,9 +64,9 @@ def test_what_was_proven_stays_proven(measured: Slower, slower: float, first: in
     measured(early=(slower, 0.01), late=(1.0, 0.2))
     how = ("--gate", "--margin", "20%", "--seed", "1")
     assert run(*how, "--suite", "bench.toml", "--max-runs", "12", "--save", "r.jsonl")[0] == first
-    for again in ("--resume", "--resume", "--review"):
-        limit = ("--max-runs", "400") if again == "--resume" else ()
-        code, out, names = answer(again, "r.jsonl", *limit)
+    for again in (("--resume",), ("gate", "--resume"), ("--review",)):
+        limit = ("--max-runs", "400") if again[-1] == "--resume" else ()
+        code, out, names = answer(*again, "r.jsonl", *limit)
         assert (code, sorted(names)) == (last, ["early", "late"]), out
         found = json.loads(run("--review", "r.jsonl", "--json")[1])["gate"]["rows"]
         assert {f["benchmark"]: f["outcome"] for f in found} == {
@@ -89,8 +90,12 @@ def test_json_says_outcome_exit_code_and_margin(measured: Slower, slower: float,
         assert session["outcome"] == told["gate"]["outcome"]
         assert CODES[session["outcome"].upper()] == code
     assert answer("--review", "r.jsonl")[0] == code
-    alone = json.loads(run("true one old", "true one new", "--max-runs", "3", "--json")[1])
+    alone = json.loads(
+        run("true one old", "true one new", "--max-runs", "3", "--json", "--save", "a.jsonl")[1]
+    )
     assert alone["session"]["outcome"] is None
+    code, _, err = run("gate", "--resume", "a.jsonl")
+    assert (code, "asked no policy; without --resume its runs are held to one" in err) == (2, True)
 
 
 def test_a_benchmark_whose_turn_never_came_does_not_pass(measured: Slower) -> None:
@@ -193,13 +198,18 @@ def test_a_session_of_several_versions_has_one_answer(measured: Slower, how: tup
     assert speedproof("compare", "two.jsonl")[1].startswith(sheet)
 
 
-def gated(*argv: str) -> tuple[int, str, str]:
-    code, out, err = speedproof("gate", "--suite", "bench.toml", "--seed", "1", "--runs", "40", *argv)
+GATES = [("gate",), ("run", "--gate")]
+
+
+def measured_by(command: Sequence[str], *argv: str) -> tuple[int, str, str]:
+    code, out, err = speedproof(*command, "--suite", "bench.toml", "--seed", "1", "--runs", "40", *argv)
     return code, " ".join(out.split()), err
 
 
-def test_a_gate_that_measures_heeds_the_settings(measured: Slower) -> None:
+@pytest.mark.parametrize("command", GATES)
+def test_a_gate_that_measures_heeds_the_settings(measured: Slower, command: Sequence[str]) -> None:
     """Margins by pattern, policy and what an undecided gate means; an option counts over the file."""
+    gated = partial(measured_by, command)
     measured(parse=(1.08, 0.005), sort=(1.0, 0.005))
     assert gated()[0] == 1
     Path("speedproof.toml").write_text(
@@ -227,8 +237,12 @@ def test_a_gate_that_measures_heeds_the_settings(measured: Slower) -> None:
         assert re.findall("<(skipped|failure) ", Path("g.xml").read_text()) == [said] * 2
 
 
-def test_a_gate_that_measures_judges_the_benchmarks_it_is_asked(measured: Slower) -> None:
+@pytest.mark.parametrize("command", GATES)
+def test_a_gate_that_measures_judges_the_benchmarks_it_is_asked(
+    measured: Slower, command: Sequence[str]
+) -> None:
     """As one of files: by --only, --skip and ``ignore``, of which the last match counts."""
+    gated = partial(measured_by, command)
     measured(parse=(1.5, 0.005), sort=(1.0, 0.005), sum=(1.0, 0.005))
     assert gated()[0] == 1
     for options in (("--skip", "pa*"), ("--only", "s*"), ("--only", "s*", "--skip", "parse")):
@@ -249,6 +263,7 @@ def test_a_gate_that_measures_judges_the_benchmarks_it_is_asked(measured: Slower
 def test_policies_by_pattern(measured: Slower) -> None:
     """Of a gain in one benchmark only, the other need not prove any; a review asks the same."""
     measured(parse=(0.8, 0.005), sort=(1.01, 0.005))
+    gated = partial(measured_by, GATES[0])
     assert gated("--margin", "5%", "--policy", "proven-improvement")[0] == 1
     assert gated("--margin", "5%", "--policy-of", "p*=proven-improvement", "--save", "r.jsonl")[0] == 0
     assert run("--review", "r.jsonl")[0] == 0

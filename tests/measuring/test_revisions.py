@@ -407,7 +407,7 @@ def test_a_gate_does_not_pass_a_revision_that_is_not_there(
     words = ["--revisions", "main~3", *others, "main", "--save", "r.jsonl", "--build"]
     for build in (BUILD, "test -f source && chmod +x source; cp source bench || true"):
         Path("r.jsonl").unlink(missing_ok=True)
-        assert run(*words, build, "--", "./bench")[0] == (0 if others else 2)
+        assert run(*words, build, "--fail-on", "missing", "--", "./bench")[0] == (1 if others else 2)
         Path("r.jsonl").unlink(missing_ok=True)
         code, out, err = run("--gate", *words, build, "--", "./bench")
         assert code == 1, out + err

@@ -36,7 +36,7 @@ from speedproof.protocols.gate import gate as decide
 from speedproof.reporting.gate import report
 from speedproof.reporting.model import Report, Reported, comparisons_to_json
 from speedproof.reporting.shown import Shown
-from speedproof.values import rest
+from speedproof.values import rest, tolerance
 
 
 class GateResult(Shown, Struct, frozen=True):
@@ -189,7 +189,7 @@ def gate(
     if quantile is not None and protocol is not None:
         raise UsageError(f"quantile={quantile!r} is a protocol of its own: leave protocol={protocol!r} out")
     deciding = protocol if quantile is None else quantile_name(quantile_given(quantile))
-    share = None if margin is None else proportion_given("margin", margin)
+    share = None if margin is None else proportion_given("margin", margin, kind=tolerance)
     alpha = None if confidence is None else alpha_of(confidence)
     floor, asked = floor_of(store), demand_of or demanding(suite, after, policy, share)
 
@@ -249,7 +249,8 @@ def of_session(suite: Suite, reference: str | None = None) -> tuple[tuple[str, .
     if share == 1 and not suite.lacking:
         return (), 1
     again = suite.question.control and control_name(first)
-    return (first, *dict.fromkeys(name for name in (*measured, *suite.lacking) if name != again)), share
+    candidates = dict.fromkeys(name for name in (*measured, *suite.lacking) if name not in (first, again))
+    return (first, *candidates), share
 
 
 def _of_something(suite: Suite, decision: GateDecision) -> GateDecision:

@@ -100,6 +100,7 @@ def plan_of(asked: Request, tell: Tell, held: ExitStack) -> tuple[Plan, Absent]:
             plan = plan_calibration(asked.commands[0], hooks)
         else:
             plan = plan_commands(asked.commands, m.name, _parameters(m), hooks, benchmark=m.benchmark)
+            plan = plan if m.driver else asked.chosen(plan)
         plan = tuple(_with_environments(benchmark, own_variables) for benchmark in plan)
         if m.driver and len(plan[0].versions) < 2 and not absent:
             raise UsageError(f"--driver {m.driver} compares two commands or more, the reference first")
@@ -215,13 +216,13 @@ def check_tests(m: Measuring, benchmarks: int, candidates: int, *, unaffected: i
     """
     if not m.builds or m.plan:
         return
-    tests, alpha = candidates * max(benchmarks if m.one_risk else 1, unaffected), alpha_of(confidence_of(m))
+    tests, alpha = candidates * max(benchmarks if m.held_to else 1, unaffected), alpha_of(confidence_of(m))
     least = next(builds for builds in itertools.count(1) if 2.0**-builds <= alpha / tests)
     if m.builds < least:
         sharing = f", as {tests} comparisons share the risk" if tests > 1 else ""
         raise UsageError(
             f"--builds {m.builds} can prove nothing at {100 * (1 - alpha):.6g} % confidence{sharing}: it takes "
-            f"{least} or more; --plan says how many find a change"
+            f"{least} or more; 'speedproof run --plan' says how many find a change"
         )
 
 

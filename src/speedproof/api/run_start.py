@@ -18,6 +18,7 @@ from msgspec.structs import replace
 
 from speedproof.api.given import alpha_of, confidence_of
 from speedproof.api.run_plan import PLANNED, Absent, Plan, Request, Tell
+from speedproof.data.names import wanted as wanted
 from speedproof.data.session_file import SessionLine, control_name, options_stored
 from speedproof.data.session_file import StoredSession as StoredSession
 from speedproof.declaring import Option, exclusive, fields
@@ -45,7 +46,8 @@ from speedproof.measuring.store import read_sessions as read_sessions
 from speedproof.measuring.system import differences, disturbances, snapshot, usable_cpus
 from speedproof.measuring_options import OF_VERDICTS, STORED, Measuring
 from speedproof.options import Policy, decider_of
-from speedproof.protocols.claims import Demand, SessionQuestion, StopRules
+from speedproof.protocols.claims import Demand as Demand
+from speedproof.protocols.claims import SessionQuestion, StopRules
 
 # Builds of each revision and runs of each build from which --plan plans.
 _PILOT = (3, 5)
@@ -66,7 +68,9 @@ def inherit(asked: Request, stored: StoredSession, *, review: bool) -> Request:
     Others are refused: they would change nothing, or make blocks that cannot be compared with the stored ones.
     """
     given, m = asked.given, asked.measuring
-    measured = (*PLANNED, "revisions", "build_env", *_MEASURED)
+    if m.held_to and not stored.options.held_to:
+        raise UsageError("this session asked no policy; without --resume its runs are held to one")
+    measured = (*PLANNED, "revisions", "build_env", "only", "skip", *_MEASURED)
     if taken := [given[name] for name in measured if name in given]:
         option = "--review" if review else "--resume"
         raise UsageError(
@@ -116,8 +120,9 @@ def completed(asked: Request) -> Request:
 def refuse_verdicts(asked: Request) -> None:
     """Refuse what asks for a verdict, or when to stop for it, where there is none, or another rule."""
     m = asked.measuring
-    if decider_of(m.decide_by)[1] is not None and (m.one_risk or m.builds or m.plan):
-        raise UsageError(f"--decide-by {m.decide_by} does not go with --builds, --plan or a policy to keep")
+    if decider_of(m.decide_by)[1] is not None and (m.held_to or m.builds or m.plan):
+        rival = "a policy to keep" if m.held_to else "--builds" if m.builds else "--plan"
+        raise UsageError(f"--decide-by {m.decide_by} does not go with {rival}")
     # What was asked of a session that goes on counts as given.
     kept = {
         name: f"--{name.replace('_', '-')} (of the session)"
@@ -158,9 +163,8 @@ def _rules_of(asked: Request, plan: Plan) -> StopRules:
     elif alone and most is None:
         most = max(_ALONE_RUNS, least)
     demand, family = None, 1
-    if m.one_risk:
-        usual = Demand()
-        demand = Demand(Policy(m.policy or usual.policy), m.margin or usual.margin)
+    if m.held_to:
+        demand = Demand(Policy(m.held_to), m.margin or Demand().margin)
         # How many comparisons it judges: not those of what cannot differ.
         touched = [b for b in plan if not any(fnmatchcase(b.name, p) for p in m.unaffected)]
         family = max(sum(len(benchmark.versions) - (2 if m.control else 1) for benchmark in touched), 1)

@@ -59,13 +59,7 @@ class CompareOptions(options.CommandOptions, frozen=True, kw_only=True):
         ),
     ]
     store: options.Store = None
-    fail_on: Annotated[
-        tuple[Literal["slower", "undecided", "not-faster", "missing"], ...],
-        "exit with code 1 if this is the verdict on any benchmark, or if the candidate lacks a benchmark "
-        "(missing; not-faster and undecided fail then, too); what is shown but not proven counts as undecided; "
-        "may be repeated",
-        FIRST,
-    ] = ()
+    fail_on: Annotated[options.FailOn, FIRST] = ()
     output: options.Output
     modes: Annotated[
         bool,

@@ -5,8 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
-from msgspec import Struct
-from msgspec.structs import asdict, replace
+from msgspec.structs import replace
 
 import speedproof as sp
 from speedproof.cli.command import Command
@@ -14,55 +13,45 @@ from speedproof.cli.console import Console
 from speedproof.cli.files import (
     check_outputs,
     load,
-    outputs_wanted,
+    reference_of,
     report_leftovers,
     report_no_floor,
     say_mapped,
     select,
     write_answer,
 )
-from speedproof.cli.run import RunOptions
+from speedproof.cli.run import OF_FILES, RunOptions, settings_of
 from speedproof.cli.run import run as measure
-from speedproof.declaring import Argument, Needs, Taken, Title, read_toml
+from speedproof.declaring import Argument, Needs, Taken, Title
 from speedproof.errors import FormatError, UsageError
-from speedproof.measuring_options import Measuring
+from speedproof.measuring_options import DECIDES, Measuring
 from speedproof.options import (
+    Alpha,
     Choosing,
     CommandOptions,
+    Config,
     Explained,
     Gating,
     Output,
     Reading,
+    Resume,
     Store,
+    benchmark_settings,
     handed,
 )
 from speedproof.reporting.formats import write_whole
-from speedproof.reporting.names import enumerate_names
+from speedproof.values import rest
 
 if TYPE_CHECKING:
-    from speedproof.api.whys import Why
+    from speedproof.api.gates import GateDecision
 
 _STATE = ".look"
-# What makes a gate measure, how it then measures, and what else is of gates that measure, too.
-_MEASURED = ("suite", "revisions", "driver")
-_MEASURING = Taken(leave="plan calibrate metric confidence gate policy margin precision stop_at_proof")
-_COMMON = ("only", "skip", "config")
-_OF_FILES = "only for files: what is measured ends when typical runs decide, at equal shares of the risk"
-
-
-FILE = "speedproof.toml"
-"""Read from the working directory when no other file is named."""
-
-
-class _Settings(Struct, frozen=True):
-    """The whole file."""
-
-    gate: Gating = Gating()
-
-
-def read_settings(path: str | Path) -> Gating:
-    """Read the settings of the gate."""
-    return read_toml(_Settings, Path(path)).gate
+# What makes a gate measure, and how it then measures.
+_MEASURED = ("suite", "revisions", "driver", "resume")
+_MEASURING = Taken(
+    leave="plan calibrate metric reference alpha confidence gate policy margin precision stop_at_proof",
+    decide_by=DECIDES,
+)
 
 
 class GateOptions(CommandOptions, frozen=True, kw_only=True):
@@ -107,7 +96,8 @@ class GateOptions(CommandOptions, frozen=True, kw_only=True):
         "output: NAME[:UNIT][:DIRECTION]=REGEX",
         Title("choosing"),
     ] = ()
-    choosing: Annotated[Choosing, Taken(leave="reference metric")]
+    choosing: Annotated[Choosing, Taken(leave="metric")]
+    alpha: Annotated[Alpha, Title("deciding")] = None
     gating: Annotated[Gating, Taken("deciding", leave="benchmark")]
     look: Annotated[
         str | None,
@@ -123,12 +113,7 @@ class GateOptions(CommandOptions, frozen=True, kw_only=True):
         Needs("look"),
     ] = None
     store: Store = None
-    config: Annotated[
-        str | None,
-        "FILE",
-        "settings, with thresholds by pattern (default: speedproof.toml in the working directory, if there is "
-        "one)",
-    ] = None
+    config: Config = None
     why: Explained = False
     output: Annotated[
         Output,
@@ -142,6 +127,7 @@ class GateOptions(CommandOptions, frozen=True, kw_only=True):
     ]
     reading: Reading
     measuring: Annotated[Measuring, _MEASURING]
+    resume: Resume = None
 
 
 def run(asked: GateOptions, console: Console) -> int:
@@ -150,71 +136,35 @@ def run(asked: GateOptions, console: Console) -> int:
     if measured:
         from speedproof.cli.main import command
 
-        taken = {param.name for param in command("run").params}.union(_COMMON)
+        taken = {param.name for param in command("run").params}
         if of_files := [option for name, option in asked.given.items() if name not in taken]:
-            raise UsageError(f"{', '.join(of_files)}: {_OF_FILES}; leave out these, or {', '.join(measured)}")
-        return measure(_to_measure(asked, console), console)
-    of_measuring = filter(_MEASURING.takes, Measuring.__struct_fields__)
-    if needless := [asked.given[name] for name in of_measuring if name in asked.given]:
+            raise UsageError(f"{', '.join(of_files)}: {OF_FILES}; leave out these, or {', '.join(measured)}")
+        return measure(_to_measure(asked), console)
+    of_measuring = {*filter(_MEASURING.takes, Measuring.__struct_fields__)} - {"margin_of", "policy_of"}
+    if needless := [option for name, option in asked.given.items() if name in of_measuring]:
+        instead = f" in place of {' '.join(asked.files)}" if asked.files else ""
         raise UsageError(
-            f"{', '.join(needless)}: only where the gate measures; give --suite, --revisions or --driver, too"
+            f"{', '.join(needless)}: only where the gate measures, with --suite, --revisions or --driver{instead}"
         )
     return _of_files(asked, console)
 
 
-def _to_measure(asked: GateOptions, console: Console) -> RunOptions:
-    """What ``run --gate`` is asked for; of the settings what means something while one measures."""
-    from speedproof.api.gates import Demand, wanted
-
-    config, settings = _settings(asked, console)
-    margins = [f"{e.pattern}={e.margin!r}" for e in settings.benchmark if e.margin is not None]
-    policies = [f"{e.pattern}={e.policy}" for e in settings.benchmark if e.policy is not None]
-    measuring = replace(
-        asked.measuring,
-        gate=True,
-        metric=asked.metric,
-        policy=settings.policy,
-        margin_of=(*margins, *asked.measuring.margin_of),
-        policy_of=(*policies, *asked.measuring.policy_of),
-        margin=settings.margin,
-        confidence=settings.confidence,
-    )
-    names = ("multiplicity", "protocol", "quantile")
-    if of_files := [name for name in names if getattr(settings, name) is not None]:
-        console.remark(f"note: {config}: {', '.join(of_files)}: {_OF_FILES}")
-
-    def wants(name: str) -> bool:
-        chosen = wanted(name, asked.choosing.only, asked.choosing.skip)
-        return chosen and Demand().of(name, settings.benchmark) is not None
-
+def _to_measure(asked: GateOptions) -> RunOptions:
+    """What ``run --gate`` is asked for."""
+    asks = {name: getattr(asked.gating, name) for name in ("policy", "margin", "confidence")}
+    asks |= {"metric": asked.metric, "reference": asked.choosing.reference, "alpha": asked.alpha}
+    given = {**asked.given, **({} if asked.resume else {"gate": "--gate"})}
+    known = handed(RunOptions, asked, asked.gating) | {"given": given}
     return RunOptions(
-        given={**asked.given, "gate": "--gate"},
-        argv=asked.argv,
-        commands=asked.files,
-        words=asked.words,
-        wants=wants,
-        measuring=measuring,
-        undecided=settings.undecided,
-        why=asked.why,
-        output=asked.output,
+        **known | {"commands": asked.files, "measuring": replace(asked.measuring, gate=True, **asks)}
     )
-
-
-def _settings(asked: GateOptions, console: Console) -> tuple[str | None, Gating]:
-    """The file of settings, if there is one, and what counts: what is given, else what the file says."""
-    config = FILE if asked.config is None and Path(FILE).is_file() else asked.config
-    settings = Gating() if config is None else read_settings(config)
-    given = {name: v for name, v in asdict(asked.gating).items() if v not in (None, ())}
-    if {"protocol", "quantile"} & given.keys():
-        given = {"protocol": None, "quantile": None, **given}
-    sets = [name for name, v in asdict(settings).items() if v not in (None, ()) and name not in given]
-    if sets:
-        console.remark(f"{config} sets {enumerate_names(sets)}")
-    return config, replace(settings, **given)
 
 
 def _of_files(asked: GateOptions, console: Console) -> int:
-    config, settings = _settings(asked, console)
+    risk = asked.gating.confidence if asked.alpha is None else rest(asked.alpha)
+    config, settings = settings_of(asked.config, replace(asked.gating, confidence=risk), console)
+    of_some = benchmark_settings(asked.measuring.margin_of, asked.measuring.policy_of)
+    settings = replace(settings, benchmark=(*settings.benchmark, *of_some))
     check_outputs(asked.output, *asked.files, config, asked.baseline, asked.candidate)
     count, before = _looks(asked.look, asked.open)
     if before is not None and before.outcome != "undecided":
@@ -230,17 +180,16 @@ def _of_files(asked: GateOptions, console: Console) -> int:
         result = _decided(asked, settings, count, before, console)
     if asked.look and asked.open:
         _leave(asked.open, result)
-    explained = _explained(asked, result.decision.rules.alpha) if asked.why and result is not before else {}
     undecided = None if result.decision.rules.look < count else settings.undecided
     reports = result.reports(everything=asked.output.all, undecided_fails=undecided == "fail")
     more: dict[str, Any] = {}
-    if explained:
+    if asked.why and result is not before:
         from speedproof.reporting.why import beside
 
-        more = {"why": [why for of in explained.values() for why in of]}
-        reports = list(beside(tuple(reports), explained))
-    results = result.written().results if outputs_wanted(asked.output) else ()
-    known: dict[str, Any] = {"suite": result.suite, "results": results}
+        explained = _explained(asked, result.decision)
+        more = {"why": list(explained)}
+        reports = list(beside(tuple(reports), explained.by_candidate))
+    known: dict[str, Any] = {"suite": result.suite, "results": result.decision.results}
     write_answer(asked, asked.output, console, lambda **_: reports, lambda: result.to_json(**more), **known)
     if result.open and asked.look:
         console.remark(f"open benchmarks in {asked.open}: {len(result.open)}")
@@ -248,13 +197,12 @@ def _of_files(asked: GateOptions, console: Console) -> int:
     return result.outcome.exit_code(undecided)
 
 
-def _explained(asked: GateOptions, alpha: float) -> "dict[str, tuple[Why, ...]]":
-    """What the differences go with among the other metrics of the files, by candidate where there are several."""
-    suite = _load(asked)
-    whole = suite.select(asked.choosing.only, asked.choosing.skip, "all")
+def _explained(asked: GateOptions, decision: "GateDecision") -> "sp.WhyResult":
+    """What the differences go with among the other metrics of the files."""
+    whole = _load(asked).select(asked.choosing.only, asked.choosing.skip, "all")
     metric = whole.select(metric=asked.metric[-1] if asked.metric else None).main_metric
-    whys = sp.why(whole, reference=suite.versions[0], metric=metric, confidence=1.0 - alpha).by_candidate
-    return {name if suite.versions[2:] else "": of for name, of in whys.items()}
+    confidence = 1.0 - decision.rules.alpha
+    return sp.why(whole, reference=decision.versions[0], metric=metric, confidence=confidence)
 
 
 def _decided(
@@ -265,7 +213,7 @@ def _decided(
 
     choosing = replace(asked.choosing, metric=asked.metric[-1] if asked.metric else None)
     suite = _load(asked)
-    reference = suite.versions[0]
+    reference = reference_of(suite, choosing) or suite.versions[0]
     suite = select(suite, choosing, console)
     report_leftovers(suite, console)
     demand = demanding(suite, before, settings.policy, settings.margin)
@@ -346,8 +294,9 @@ def _load(asked: GateOptions) -> "sp.Suite":
     except FormatError as error:
         measures = "; 'speedproof run --gate' measures commands" * (error.message == "no such file")
         raise FormatError(error.path, error.where, *error.parts, measures) from None
-    two = len(suite.versions) == 2 and not suite.commands
-    if two or (asked.look is None and suite.versions and of_session(suite)[0]):
+    reference = reference_of(suite, asked.choosing)
+    two = len(suite.versions) == 2 and not (suite.commands and reference is None)
+    if two or (asked.look is None and suite.versions and of_session(suite, reference)[0]):
         return suite
     raise UsageError(
         f"a gate compares one version with one other, but these files hold {', '.join(suite.versions)}; "

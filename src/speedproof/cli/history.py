@@ -137,7 +137,6 @@ class ConfirmOptions(HistoryOptions, frozen=True, kw_only=True):
         ),
     ] = None
     words: tuple[str, ...] = ()  # after --
-    build: Annotated[str, "CMD", "command that builds a commit, in a working tree of its own"] = ""
     machine: Annotated[
         str | None, "NAME", "the alarm's machine, if that is another name of this one", filled
     ] = None
@@ -145,7 +144,7 @@ class ConfirmOptions(HistoryOptions, frozen=True, kw_only=True):
         Measuring,
         Taken(
             "what decides",
-            take="metric decide_by max_time",
+            take="build metric decide_by max_time shell ignore_failure output",
             decide_by="the metric of the alarm, which decides (default: the one that is followed)",
         ),
     ]
@@ -265,7 +264,6 @@ def _confirm(asked: ConfirmOptions, console: Console) -> int:
         asked.measuring,
         benchmark=key.benchmark,
         decide_by=asked.measuring.decide_by or key.metric,
-        build=asked.build,
         revisions=tuple(c.sha for c in alarm.compared),
         save=file,
     )

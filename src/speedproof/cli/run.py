@@ -7,18 +7,29 @@ from collections.abc import Callable
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
-from msgspec.structs import replace
+from msgspec import Struct
+from msgspec.structs import asdict, replace
 
 from speedproof.cli.command import Command
 from speedproof.cli.console import INTERRUPTED, QUIET, UNDECIDED, Console
-from speedproof.declaring import LATEST, Argument, Excludes, Needs, Taken, Title
+from speedproof.declaring import LATEST, Argument, Excludes, Needs, Taken, Title, read_toml
 from speedproof.errors import UsageError
-from speedproof.measuring_options import MeasuredOutput, Measuring, Variables
-from speedproof.options import CommandOptions, Explained, UndecidedIs, handed
+from speedproof.measuring_options import DECIDES, MeasuredOutput, Measuring
+from speedproof.options import (
+    Choosing,
+    CommandOptions,
+    Config,
+    Explained,
+    FailOn,
+    Gating,
+    Resume,
+    UndecidedIs,
+    handed,
+)
 from speedproof.reporting.model import to_json
-from speedproof.values import count, place, positive_seconds
+from speedproof.reporting.names import enumerate_names
 
 _RESULTS = (".json", ".jsonl", ".csv")
 MEASURES_ON = {"Linux": "Linux", "Darwin": "macOS"}
@@ -55,40 +66,59 @@ class RunOptions(CommandOptions, frozen=True, kw_only=True):
         ),
     ] = ()
     words: tuple[str, ...] = ()  # after --
-    wants: Callable[[str], bool] = bool  # which benchmarks are measured
+    choosing: Annotated[Choosing, Taken("choosing", take="only skip")] = Choosing()
     measuring: Measuring
-    resume: Annotated[
-        str | None,
-        "[FILE]",
-        "go on with the last session of this file (default: @last, the latest); of its limits only --runs is "
-        "kept: give --max-time, --max-runs anew",
-    ] = None
+    resume: Resume = None
     review: Annotated[
         str | None,
         "[FILE]",
         "measure nothing: show the verdict on the last session of this file (default: @last, the latest)",
         Excludes("resume"),
     ] = None
-    fail_on: Annotated[
-        tuple[Literal["slower", "undecided", "not-faster"], ...],
-        "exit with code 1 if this is the verdict on any candidate; what is shown but not proven counts as "
-        "undecided; may be repeated",
-    ] = ()
+    fail_on: FailOn = ()
     undecided: UndecidedIs = None
+    config: Config = None
     why: Explained = False
     output: MeasuredOutput
 
-    @property
-    def named(self) -> list[str | list[str]]:
-        """The commands: texts, and the program with its arguments after ``--``."""
-        return [*self.commands, *([list(self.words)] if self.words else [])]
+
+SETTINGS = "speedproof.toml"
+"""Read from the working directory when no other file is named."""
+
+
+class _Settings(Struct, frozen=True):
+    """The whole file."""
+
+    gate: Gating = Gating()
+
+
+def read_settings(path: str | Path) -> Gating:
+    """Read the settings of the gate."""
+    return read_toml(_Settings, Path(path)).gate
+
+
+OF_FILES = "only for files: what is measured ends when typical runs decide, at equal shares of the risk"
+
+
+def settings_of(config: str | None, given: Gating, console: Console) -> tuple[str | None, Gating]:
+    """The file of settings, if there is one, and what counts: what is given, else what the file says."""
+    config = SETTINGS if config is None and Path(SETTINGS).is_file() else config
+    settings = Gating() if config is None else read_settings(config)
+    said = {name: v for name, v in asdict(given).items() if v not in (None, ())}
+    if {"protocol", "quantile"} & said.keys():
+        said = {"protocol": None, "quantile": None, **said}
+    sets = [name for name, v in asdict(settings).items() if v not in (None, ()) and name not in said]
+    if sets:
+        console.remark(f"{config} sets {enumerate_names(sets)}")
+    return config, replace(settings, **said)
 
 
 def refuse_files(words: tuple[str, ...], *, json: bool) -> None:
     """Refuse result files in the place of commands: ``compare`` reads results."""
     for word in words:
         if word.endswith(_RESULTS) and " " not in word and not os.access(word, os.X_OK):
-            meant = f"JSON goes to standard output (--json > {word})" if json else "files: speedproof compare"
+            meant = "files: speedproof compare, or gate"
+            meant = f"JSON goes to standard output (--json > {word})" if json else meant
             raise UsageError(f"{word} was taken for a command; {meant}")
 
 
@@ -135,27 +165,19 @@ class BisectOptions(CommandOptions, frozen=True, kw_only=True):
     words: tuple[str, ...] = ()  # after --
     good: Annotated[str | None, "REV", "the older end, instead of A..B", Title("what is bisected")] = None
     bad: Annotated[str | None, "REV", "the newer end (default: HEAD)", Needs("good")] = None
-    build: Annotated[
-        str,
-        "CMD",
-        "command that builds a commit, in a working tree of its own; with {seed}, every pair has fresh builds",
-    ] = ""
-    build_env: Variables = ()
     shell: Annotated[bool, "run the benchmark in sh"] = False
-    timeout: Annotated[
-        float | None, "S", "a run that takes longer than S seconds counts as failed", positive_seconds
-    ] = None
-    runs: Annotated[int | None, "N", "runs of each fresh build, whose median counts (default: 5)", count] = (
-        None
-    )
-    seed: Annotated[int | None, "N", "of the random order and of fresh builds (default: a fresh one)"] = None
     measuring: Annotated[
         Measuring,
         Taken(
-            "what decides",
-            take="metric decide_by ignore_failure",
-            decide_by="the metric that decides (default: time), such as cpu (user and system time, of child "
-            "processes, too)",
+            "how it is measured",
+            take="build build_env runs seed timeout metric decide_by ignore_failure save",
+            runs="runs of each fresh build, whose median counts (default: 5)",
+            build="command that builds a commit, in a working tree of its own; with {seed}, every pair has fresh "
+            "builds",
+            seed="of the random order and of fresh builds (default: a fresh one)",
+            timeout="a run that takes longer than S seconds counts as failed",
+            save="where every run is kept (default: with the sessions of 'run')",
+            decide_by=DECIDES,
             ignore_failure="tolerate failed runs; give a commit up only after three in a row",
         ),
     ]
@@ -167,14 +189,7 @@ class BisectOptions(CommandOptions, frozen=True, kw_only=True):
     ] = 0.01
     confidence: Annotated[float, "LEVEL", "of the proofs, and of the set of commits (default: 0.95)"] = 0.95
     max_time: Annotated[float, "S", "seconds, builds not counted; 0 for no limit (default: 600)"] = 600.0
-    save: Annotated[
-        str | None,
-        "FILE",
-        "where every run is kept (default: with the sessions of 'run')",
-        place,
-        Title("files"),
-    ] = None
-    resume: Annotated[str | None, "[FILE]", "go on with a bisection (default: @last, the latest)"] = None
+    resume: Annotated[Resume, Title("results")] = None
     json: Annotated[bool, "the result as JSON"] = False
 
 
@@ -200,7 +215,7 @@ def _bisect(asked: BisectOptions, console: Console) -> int:
         chosen = handed(BisectRequest, asked.measuring, asked)
         chosen |= {"shell": "sh" if asked.shell else "", "decide_by": asked.measuring.decide_by or "time"}
         request = BisectRequest.of(Path.cwd(), names, command, **chosen)
-        path = Path(asked.save) if asked.save else new_session("bisect", datetime.now())
+        path = Path(saved) if (saved := asked.measuring.save) else new_session("bisect", datetime.now())
     shown, warned = time.monotonic(), set[str]()
 
     def watch(stage: str, finding: Callable[[], BisectionFinding]) -> None:
@@ -218,7 +233,7 @@ def _bisect(asked: BisectOptions, console: Console) -> int:
     console.remark(f"every run is in {path}")
     console.answer(
         lambda: to_json("bisect", [result.exported()]),
-        replace(result, file=asked.resume or asked.save or LATEST).reports,
+        replace(result, file=asked.resume or asked.measuring.save or LATEST).reports,
         json=asked.json,
     )
     if result.reason == bisections.INTERRUPTED:

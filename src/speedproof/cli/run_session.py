@@ -17,14 +17,18 @@ from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Self
 
+from msgspec.structs import replace
+
 from speedproof.api import run_start
+from speedproof.api.given import confidence_of
 from speedproof.api.run_plan import Request, check_tests, new_session, plan_of
 from speedproof.cli.console import ERROR, FAILED, INTERRUPTED, QUIET, Console
 from speedproof.cli.files import check_outputs, fails, say_mapped, write_outputs
-from speedproof.cli.run import RunOptions, refuse_files
+from speedproof.cli.run import OF_FILES, RunOptions, refuse_files, settings_of
 from speedproof.declaring import LATEST
 from speedproof.errors import FormatError, SpeedproofError, UsageError
 from speedproof.measuring_options import UNNAMED
+from speedproof.options import BenchmarkSettings, Gating, Policy
 from speedproof.reporting.formats import write_whole
 from speedproof.reporting.names import enumerate_names, visible_lines
 from speedproof.reporting.numbers import plural
@@ -46,12 +50,41 @@ def carry_out(options: RunOptions, console: Console) -> int:
     """Carry the command out, and give its exit code."""
     m = options.measuring
     read = (m.input, options.resume, options.review)
-    check_outputs(options.output, *read, save=m.save, export_hyperfine=m.export_hyperfine)
-    asked = Request(m, options.named, options.given, options.wants)
+    benchmark: tuple[BenchmarkSettings, ...] = ()
+    if m.held_to and options.resume is None is options.review:
+        options, benchmark = _with_settings(options, console)
+    check_outputs(options.output, *read, options.config, save=m.save, export_hyperfine=m.export_hyperfine)
+
+    def wants(name: str) -> bool:
+        chosen = run_start.wanted(name, options.choosing.only, options.choosing.skip)
+        return chosen and run_start.Demand().of(name, benchmark) is not None
+
+    commands = [*options.commands, *([[*options.words]] if options.words else [])]
+    asked = Request(options.measuring, commands, options.given, wants)
     if options.review is not None:
         return _review(options, asked, options.review, console)
     with ExitStack() as held:
         return _measure(options, asked, console, held)
+
+
+def _with_settings(options: RunOptions, console: Console) -> tuple[RunOptions, tuple[BenchmarkSettings, ...]]:
+    """What the file of settings says where nothing is given, as far as it means something while one measures."""
+    m = options.measuring
+    risk = None if m.alpha is m.confidence is None else confidence_of(m)
+    policy = m.policy and Policy(m.policy)
+    given = Gating(margin=m.margin, confidence=risk, policy=policy, undecided=options.undecided)
+    config, settings = settings_of(options.config, given, console)
+    names = ("multiplicity", "protocol", "quantile")
+    if of_files := [name for name in names if getattr(settings, name) is not None]:
+        console.remark(f"note: {config}: {', '.join(of_files)}: {OF_FILES}")
+    asks = {name: getattr(settings, name) for name in ("confidence", "margin", "policy")}
+    for key in ("margin", "policy"):
+        some = ((e.pattern, getattr(e, key)) for e in settings.benchmark)
+        of = (f"{pattern}={value}" for pattern, value in some if value is not None)
+        asks[f"{key}_of"] = (*of, *getattr(m, f"{key}_of"))
+    measuring = replace(m, alpha=None, **asks)
+    kept = replace(options, measuring=measuring, undecided=settings.undecided, config=config)
+    return kept, settings.benchmark
 
 
 def _measure(options: RunOptions, asked: Request, console: Console, held: ExitStack) -> int:

@@ -171,8 +171,6 @@ class Measured(Struct, frozen=True):
     # By benchmark, how many blocks of earlier sessions were cut short, and how many there were
     cut: dict[str, int] = field(default_factory=dict)
     recalled: dict[str, int] = field(default_factory=dict)
-    # By benchmark, the candidates that lack it, or were not built
-    absent: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def fruitless(self) -> tuple[Tally, ...]:

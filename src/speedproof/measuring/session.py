@@ -207,9 +207,8 @@ class Session:
                 on_result[name] = left
         tallies = tuple(tally for tally in self._runs.tallies.values() if tally.benchmark in names)
         replaced = {name: tuple(versions) for name, versions in self._replaced.items()}
-        before = (dict(self._cut), dict(self._recalled), self._head.absent)
         how = (tuple(reasons), interrupted, tallies, on_result, replaced)
-        return Measured(*how, tuple(self._unfinished), *before)
+        return Measured(*how, tuple(self._unfinished), dict(self._cut), dict(self._recalled))
 
     def _turns(self) -> Iterator[_Turn]:
         """One group after the other, each with its share of the time; in rounds, those that are still open."""

@@ -156,7 +156,7 @@ def new_session(what: str, started: datetime) -> Path:
             path.unlink(missing_ok=True)
     except OSError as error:
         raise UsageError(
-            f"{folder}: no session can be kept there: {error.strerror}; give --save FILE"
+            f"{folder}: no session can be kept there: {error.strerror}; XDG_STATE_HOME=FOLDER keeps them elsewhere"
         ) from None
     stem = f"{what}-{started:%Y%m%d-%H%M%S}"
     names = (folder / f"{stem}{suffix}.jsonl" for suffix in chain([""], map("-{}".format, count(2))))

@@ -149,10 +149,10 @@ def evidence_of_mean(pvalue: Callable[..., float], denies: str, margin: float, a
     return min(1.0, 2 * min(worse, pvalue(edge, most=alpha))) if denies == "difference" else worse
 
 
-def overall(outcomes: Iterable[Outcome], *, incomplete: bool = False) -> Outcome:
-    """The outcome over all benchmarks; an incomplete candidate cannot pass."""
+def overall(outcomes: Iterable[Outcome]) -> Outcome:
+    """The outcome over all benchmarks, those that the candidate lacks among them."""
     seen = set(outcomes)
-    if incomplete or Outcome.FAIL in seen:
+    if Outcome.FAIL in seen:
         return Outcome.FAIL
     return Outcome.PASS if seen == {Outcome.PASS} else Outcome.UNDECIDED
 

@@ -586,7 +586,7 @@ def together(before: GateDecision, now: GateDecision) -> GateDecision:
     return replace(
         now,
         results=(*results, *earlier.values()),
-        outcome=overall((row.outcome for row in rows), incomplete=bool(now.absent)),
+        outcome=overall([*(row.outcome for row in rows), *(one.outcome for one in now.absent)]),
         rows=tuple(rows),
         ignored=before.ignored,
     )
