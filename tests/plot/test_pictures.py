@@ -2,6 +2,7 @@
 
 import math
 import tomllib
+from collections.abc import Iterable
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,7 @@ from matplotlib.axes import Axes
 from matplotlib.collections import PolyCollection
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
+from matplotlib.legend import Legend
 from matplotlib.patches import StepPatch
 from matplotlib.text import Text
 
@@ -42,18 +44,30 @@ def axes() -> Axes:
     return canvas.new_figure().add_subplot()
 
 
-def area_of_bars(ax: Axes) -> float:
+def bars(ax: Axes) -> tuple[np.ndarray, np.ndarray]:
+    """Heights and edges."""
     (steps,) = [patch for patch in ax.patches if isinstance(patch, StepPatch)]
     heights, edges, _ = steps.get_data()
-    return float(np.sum(np.asarray(heights) * np.diff(edges)))
+    return np.asarray(heights), np.asarray(edges)
+
+
+def area_of_bars(ax: Axes) -> float:
+    heights, edges = bars(ax)
+    return float(np.sum(heights * np.diff(edges)))
 
 
 def curves(ax: Axes, label: str) -> list[np.ndarray]:
     return [np.asarray(line.get_xydata()) for line in ax.lines if line.get_label() == label]
 
 
-def texts(ax: Axes) -> list[str]:
-    return [text.get_text() for text in ax.texts]
+def words(texts: Iterable[Text]) -> list[str]:
+    return [text.get_text() for text in texts]
+
+
+def legend_of(ax: Axes) -> Legend:
+    legend = ax.get_legend()
+    assert legend is not None
+    return legend
 
 
 def test_histogram_has_area_one_and_the_components_add_up() -> None:
@@ -67,10 +81,16 @@ def test_histogram_has_area_one_and_the_components_add_up() -> None:
     assert {10.0, 14.0} <= {*whole[:, 0].tolist()}  # no peak is cut off
     np.testing.assert_allclose(sum(c[:, 1] for c in components), whole[:, 1], rtol=1e-9)
     np.testing.assert_allclose(MODEL.pdf(whole[:, 0]), whole[:, 1], rtol=1e-9)
-    legend = ax.get_legend()
-    assert legend is not None
-    shown = [text.get_text() for text in legend.get_texts()]
+    shown = words(legend_of(ax).get_texts())
     assert shown == ["component 1: 60 % at 10", "component 2: 40 % at 14", "mixture"]
+    alone = plot.histogram(X, MixtureModel([1.0], [11.0], [2.0]), ax=axes())
+    assert words(legend_of(alone).get_texts()) == ["normal distribution"]
+    x = np.random.default_rng(1).normal(size=20_000)  # whose rug alone is thinned
+    ax = plot.histogram(x, ax=axes())
+    (rug,) = curves(ax, "_rug")
+    assert rug.shape[0] == 5000
+    assert {rug[:, 0].min(), rug[:, 0].max()} == set(plot.window(x))
+    assert area_of_bars(ax) == pytest.approx(1.0, abs=1e-3)
 
 
 def test_a_few_values_far_out_are_counted_and_not_drawn() -> None:
@@ -86,9 +106,9 @@ def test_a_few_values_far_out_are_counted_and_not_drawn() -> None:
         "1 of 123 values, down to -90, lies beyond the axis and is not drawn",
         "2 of 123 values, up to 140, lie beyond the axis and are not drawn",
     }
-    assert set(texts(ax)) == said
-    assert set(texts(plot.cdfs({"a": x}, [MODEL], ax=axes()))) == {f"a: {line}" for line in said}
-    assert texts(plot.histogram(X, MODEL, ax=axes())) == []
+    assert {*words(ax.texts)} == said
+    assert {*words(plot.cdfs({"a": x}, [MODEL], ax=axes()).texts)} == {f"a: {line}" for line in said}
+    assert not plot.histogram(X, MODEL, ax=axes()).texts
 
 
 @pytest.mark.parametrize(("n", "out", "gone"), [
@@ -117,38 +137,25 @@ def test_versions_are_compared_on_one_axis() -> None:
         assert ax.get_xlim() == (low, high)
         assert ax.get_title("left") == f"{name}: n = {x.size}, median {np.median(x):.4g}"
         out = int(np.sum((x < low) | (x > high)))
-        assert len(texts(ax)) == bool(out)
+        assert len(ax.texts) == bool(out)
         assert area_of_bars(ax) == pytest.approx(1 - out / x.size)
     assert [ax.get_xlabel() for ax in figure.axes] == ["", "", "time (ms)"]
 
 
-def legends_apart(figure: Figure) -> bool:
-    """Whether every legend lies beside all axes, drawn as a file is."""
-    figure.draw_without_rendering()
-    legends = [legend.get_window_extent() for ax in figure.axes if (legend := ax.get_legend()) is not None]
-    assert legends
-    inside = figure.bbox.x1
-    boxes = [ax.get_window_extent() for ax in figure.axes]
-    return all(box.x1 <= legend.x0 and legend.x1 <= inside + 1 for legend in legends for box in boxes)
-
-
-@pytest.mark.slow
 def test_a_legend_covers_no_curve() -> None:
     """It stands beside the axes, of one panel and of many, whatever the number of components."""
     many = MixtureModel(np.full(9, 1 / 9), np.arange(9.0), np.full(9, 0.1))
     x = many.rvs(200, seed=2)
-    for draw in (plot.histogram, plot.order):
-        ax = draw(x, many, ax=axes())
-        assert legends_apart(ax.figure)  # type: ignore[arg-type]
-    assert legends_apart(plot.histograms({f"v{k}": x for k in range(4)}, [many] * 4))
-    for ax in (plot.density({"a": x, "b": x + 1}, ax=axes()), plot.cdfs({"a": x, "b": x + 1}, ax=axes())):
-        assert legends_apart(ax.figure)  # type: ignore[arg-type]
-    alone = Figure().add_subplot()
-    plot.histogram(X, MODEL, ax=alone)
+    two: Any = {"a": x, "b": x + 1}
+    drawn = [plot.histogram(x, many, ax=axes()), plot.order(x, many, ax=axes()), plot.density(two, ax=axes()),
+             plot.cdfs(two, ax=axes()), *plot.histograms({**two, "c": x}, [many] * 3).axes]  # fmt: skip
+    for ax in drawn:
+        ax.figure.draw_without_rendering()  # type: ignore[union-attr]
+        assert ax.get_window_extent().x1 <= legend_of(ax).get_window_extent().x0
+    alone = plot.histogram(X, MODEL, ax=Figure().add_subplot())
     alone.figure.draw_without_rendering()  # type: ignore[union-attr]
-    legend = alone.get_legend()
-    assert legend is not None
-    assert legend.get_window_extent().x1 <= alone.bbox.x1, "a figure without a layout has no room beside it"
+    inside = legend_of(alone).get_window_extent().x1 <= alone.bbox.x1
+    assert inside, "a figure without a layout has no room beside it"
 
 
 def test_densities_of_versions_and_their_normal_fits() -> None:
@@ -162,9 +169,8 @@ def test_densities_of_versions_and_their_normal_fits() -> None:
     for line, x in zip(curves(ax, "_normal"), samples.values(), strict=True):
         expected = stats.norm(x.mean(), x.std(ddof=1)).pdf(line[:, 0])
         np.testing.assert_allclose(line[:, 1], expected, rtol=1e-9)
-    assert texts(plot.density({"a": np.append(X, 900.0), "b": X}, ax=axes())) == [
-        "a: 1 of 121 values, up to 900, lies beyond the axis and is not drawn"
-    ]
+    far = plot.density({"a": np.append(X, 900.0), "b": X}, ax=axes())
+    assert words(far.texts) == ["a: 1 of 121 values, up to 900, lies beyond the axis and is not drawn"]
     flat = plot.density({"a": np.full(5, 2.0), "one": np.array([3.0])}, ax=axes())
     assert np.isfinite(np.concatenate(curves(flat, "_normal"))).all()
 
@@ -179,15 +185,8 @@ def test_distribution_functions_of_versions_share_axes() -> None:
     assert ax.get_ylim() == (0.0, 1.0)
     (mixture,) = curves(ax, "_mixture")
     np.testing.assert_allclose(mixture[:, 1], MODEL.cdf(mixture[:, 0]))
-
-
-def test_large_samples_are_thinned_in_the_rug_only() -> None:
-    x = np.random.default_rng(1).normal(size=20_000)
-    ax = plot.histogram(x, ax=axes())
-    (rug,) = curves(ax, "_rug")
-    assert rug.shape[0] == 5000
-    assert {rug[:, 0].min(), rug[:, 0].max()} == set(plot.window(x))
-    assert area_of_bars(ax) == pytest.approx(1.0, abs=1e-3)
+    ax = plot.cdfs({str(k): [1.0, 2.0 + k] for k in range(20)}, ax=axes())  # more versions than colours
+    assert len({(line.get_color(), line.get_linestyle()) for line in ax.get_lines()}) == 20
 
 
 def test_run_order_keeps_the_order_and_marks_components() -> None:
@@ -226,10 +225,8 @@ def test_a_probability_plot_is_straight() -> None:
         (line,) = [np.asarray(line.get_xdata()) for line in ax.lines if line.get_marker() != "o"]
         assert line[0] < points[0, 0] < points[-1, 0] < line[-1]
         assert ax.get_ylim()[0] < x.min() < x.max() < ax.get_ylim()[1]
-        legend = ax.get_legend()
-        assert legend is not None
         p = float(lilliefors(np.log(x)).pvalue)
-        told = legend.get_title().get_text().removeprefix("Lilliefors: p ")
+        told = legend_of(ax).get_title().get_text().removeprefix("Lilliefors: p ")
         assert told == ("< 0.001" if p < 0.001 else f"= {p:.3f}")
     ax = plot.qq(X, ax=axes())
     drawn = np.concatenate([np.asarray(line.get_ydata(), float) for line in ax.lines])
@@ -276,14 +273,11 @@ def test_kernel_density_is_one_and_keeps_modes_apart() -> None:
     for factor in (-1.0, 8.0, 1e-200):
         turned = kernel_density(factor * skewed, factor * np.arange(0.1, 9.0)) * abs(factor)
         np.testing.assert_allclose(turned, kernel_density(skewed, np.arange(0.1, 9.0)), rtol=1e-6)
-    far = np.append(
-        1.001 * scores, [300.0, -300.0]
-    )  # of more values than cells, and cells as wide as kernels or less
+    # Of more values than cells, and cells as wide as kernels or less.
+    far, grid = np.repeat(np.append(1.001 * scores, [300.0, -300.0]), 2), grid[::50]
     for least in (0.5, 1.0, 2.0, 2.5, 8.0, 100.0):
-        exact = stats.gaussian_kde(np.repeat(far, 2), least / np.repeat(far, 2).std(ddof=1))(grid[::50])
-        np.testing.assert_allclose(
-            kernel_density(np.repeat(far, 2), grid[::50], least=least), exact, atol=2e-3 / least
-        )
+        exact = stats.gaussian_kde(far, least / far.std(ddof=1))(grid)
+        np.testing.assert_allclose(kernel_density(far, grid, least=least), exact, atol=2e-3 / least)
     for times in (1, 2):  # as wide as is best for so many normal values, of which copies make no more
         (top,) = kernel_density(np.repeat(scores, times), [0.0])
         width = np.sqrt(0.5 / np.pi / top**2 - scores.var())
@@ -298,14 +292,12 @@ def test_forest_of_many() -> None:
         ax = plot.forest(some, ax=axes())
         each = plot.forest_size(len(some) + 1)[1] - plot.forest_size(len(some))[1]
         assert 1.2 <= 72 * each / float(ax.get_yticklabels()[0].get_fontsize()) <= 2.0
-    assert len({label.get_text() for label in ax.get_yticklabels()}) == 60
+    assert len({*words(ax.get_yticklabels())}) == 60
 
 
 @pytest.mark.parametrize(("ending", "start"), [
-    ("svg", b"<?xml"),
-    ("png", b"\x89PNG"),
+    ("svg", b"<?xml"), ("png", b"\x89PNG"), ("html", b"<!"),
     pytest.param("pdf", b"%PDF", marks=pytest.mark.slow),
-    ("html", b"<!"),
 ])  # fmt: skip
 def test_every_format_is_written_the_same_each_time(tmp_path: Path, ending: str, start: bytes) -> None:
     contents = []
@@ -356,38 +348,31 @@ def test_light_lines_lead_to_ticks() -> None:
             assert not line.get_visible() or 0.4 <= line.get_linewidth() <= 0.8
 
 
-def test_lines_of_many_versions_differ() -> None:
-    """More versions than colours: no two lines look alike."""
-    ax = plot.cdfs({str(k): [1.0, 2.0 + k] for k in range(20)}, ax=axes())
-    assert len({(line.get_color(), line.get_linestyle()) for line in ax.get_lines()}) == 20
+def forest_of(samples: dict[str, Any]) -> Axes:
+    return sp.compare_suite(sp.Suite.of_samples(samples)).plot.forest(ax=axes())
 
 
 def test_a_forest_draws_no_time_at_all() -> None:
     """A reference of 0 s has a speedup of 0, which no log axis holds: an arrow, and it is counted."""
-    times = {"new": np.linspace(1.0, 1.1, 20)}
-    gone = {"old": np.ones(20), "new": np.zeros(20)}
-    suite = sp.Suite.of_samples(
-        {"zero": {"old": np.zeros(20), **times}, "one": {"old": np.ones(20), **times}, "gone": gone}
-    )
-    ax = sp.compare_suite(suite).plot.forest(ax=axes())
-    assert {label.get_text() for label in ax.get_yticklabels()} == {"zero !", "one !", "gone"}
-    assert not any("x" in text.get_text() for text in ax.texts)
+    zero, one, new = np.zeros(20), np.ones(20), np.linspace(1.0, 1.1, 20)
+    ends = {"zero": (zero, new), "one": (one, new), "gone": (one, zero)}
+    ax = forest_of({name: {"old": x, "new": y} for name, (x, y) in ends.items()})
+    assert {*words(ax.get_yticklabels())} == {"zero !", "one !", "gone"}
+    assert not any("x" in text for text in words(ax.texts))
 
 
 def test_a_forest_tells_versions_apart() -> None:
     """Long names that differ in the middle are cut so that they still differ."""
     old, new = (f"results-of-the-nightly-run-{side}-2026-06-02-3.16.0a0-29805f0" for side in ("jit", "plain"))
-    suite = sp.Suite.of_samples({"sort": {old: np.linspace(1.0, 1.2, 20), new: np.linspace(0.9, 1.0, 20)}})
-    label = sp.compare_suite(suite).plot.forest(ax=axes()).get_xlabel()
+    label = forest_of({"sort": {old: X, new: X - 1.0}}).get_xlabel()
     assert ("plain" in label, "jit" in label) == (True, True)
 
 
 def test_a_forest_fills_what_is_proven() -> None:
     """What is only shown, of three runs a side, is open and grey as what is undecided is, and has its mark."""
     few = {"old": [9.0, 9.2, 9.1], "new": [8.0, 8.2, 8.1]}
-    samples = {"proven": {"old": X, "new": X / 2}, "shown": few, "open": {"old": X, "new": X}}
-    ax = sp.compare_suite(sp.Suite.of_samples(samples)).plot.forest(ax=axes())
-    assert {label.get_text() for label in ax.get_yticklabels()} == {"proven", "shown !", "open"}
+    ax = forest_of({"proven": {"old": X, "new": X / 2}, "shown": few, "open": {"old": X, "new": X}})
+    assert {*words(ax.get_yticklabels())} == {"proven", "shown !", "open"}
     faces = {str(line.get_label()): line.get_markerfacecolor() for line in ax.lines}
     looks = {name: faces[name] == "white" for name in faces if not name.startswith("_")}
     assert looks == {"1 faster": False, "1 faster, not proven (!)": True, "1 undecided": True}
@@ -419,17 +404,15 @@ def seen(values: list[float]) -> list[tuple[Verdict, float, float, float]]:
 @pytest.mark.parametrize("far", [1e6, 1e-6])
 def test_a_forest_against_a_naive_one(far: float) -> None:
     """Rows in order, a bar from bound to bound as far as the axis goes, a marker or an arrow with its factor."""
-    told = sorted(
-        [*NEAR, (FASTER if far > 1 else SLOWER, far, far / 2, far * 2)], key=lambda row: row[1] == far < 1
-    )
-    told = told[-1:] + told[:-1] if far < 1 else told
+    beyond = (FASTER if far > 1 else SLOWER, far, far / 2, far * 2)
+    told = [*NEAR, beyond] if far > 1 else [beyond, *NEAR]
     rows = compared(told)
     ax: Any = plot.forest([*rows[1::2], *rows[::2]], ax=axes(), title="all $x", margin=0.25)
     low, high = ax.get_xlim()
     room = np.log(1.9 / 0.3)
     assert np.log(0.3 / low) == pytest.approx(np.log(high / 1.9))
     assert 0.03 < np.log(0.3 / low) / room < 0.1
-    assert [label.get_text() for label in ax.get_yticklabels()] == [row.benchmark for row in rows]
+    assert words(ax.get_yticklabels()) == [row.benchmark for row in rows]
     assert (ax.get_title("left"), ax.get_xscale()) == (r"all \$x", "log")
     assert -1 <= ax.get_ylim()[0] < -0.3
     assert len(rows) - 0.7 < ax.get_ylim()[1] <= len(rows)
@@ -442,16 +425,14 @@ def test_a_forest_against_a_naive_one(far: float) -> None:
     colours: dict[Verdict, str] = {}
     shapes = {OPEN: "o", FASTER: "o", SLOWER: "s", SAME: "D"}
     for place, (verdict, value, *ends) in enumerate(told):
-        bar = lines.get(("None", 2, place))
-        if math.isnan(ends[0]):
-            assert bar is None
-        else:
-            assert bar is not None
-            assert np.asarray(bar.get_xdata()).tolist() == np.clip(ends, low, high).tolist()
         marker = lines["<>"[far > 1] if value == far else shapes[verdict], 1, place]
         (at,) = np.asarray(marker.get_xdata())
         assert at == (ax.get_xlim()[int(far > 1)] if value == far else value)
-        assert bar is None or bar.get_color() == marker.get_color()
+        bar = lines.get(("None", 2, place))
+        assert (bar is None) == math.isnan(ends[0])
+        if bar is not None:
+            assert np.asarray(bar.get_xdata()).tolist() == np.clip(ends, low, high).tolist()
+            assert bar.get_color() == marker.get_color()
         assert colours.setdefault(verdict, marker.get_color()) == marker.get_color()
     assert len({*colours.values()}) == 4
     (text,) = ax.texts
@@ -461,9 +442,8 @@ def test_a_forest_against_a_naive_one(far: float) -> None:
     assert (text.xyann[0] < 0) == (far > 1)
     counts = {"faster": 2, "slower": 3, "equivalent": 1, "undecided": 3}
     counts["faster" if far > 1 else "slower"] += 1
-    legend = ax.get_legend()
-    assert legend is not None
-    assert [t.get_text() for t in legend.get_texts()] == [f"{n} {verdict}" for verdict, n in counts.items()]
+    legend = legend_of(ax)
+    assert words(legend.get_texts()) == [f"{n} {verdict}" for verdict, n in counts.items()]
     shown = [(line.get_marker(), line.get_markersize(), line.get_color()) for line in legend.get_lines()]
     assert shown == [(shapes[of], 5.0, colours[of]) for of in (FASTER, SLOWER, SAME, OPEN)]  # as in the rows
     assert {line.get_markersize() for line in drawn if line.get_marker() in "osD"} == {5.0}
@@ -487,7 +467,7 @@ def test_ticks_of_a_forest(low: float, high: float) -> None:
     assert ax.get_xlim()[0] <= ticks[0] < ticks[-1] <= ax.get_xlim()[1]
     assert [float(f"{tick:.3g}") for tick in ticks] == ticks.tolist()
     assert not len(ax.xaxis.get_minorticklocs())
-    assert [label.get_text() for label in ax.get_xticklabels()] == [f"{tick:.4g}x" for tick in ticks]
+    assert words(ax.get_xticklabels()) == [f"{tick:.4g}x" for tick in ticks]
 
 
 def test_bounds_of_no_time_at_all_are_the_clearest_of_a_forest() -> None:
@@ -497,7 +477,7 @@ def test_bounds_of_no_time_at_all_are_the_clearest_of_a_forest() -> None:
         (FASTER, 1.1, math.nan, math.nan), (FASTER, 1.5, 1.2, 1.9), (FASTER, math.inf, math.inf, math.inf),
     ])  # fmt: skip
     ax = plot.forest(rows[::-1], ax=axes())
-    assert [label.get_text() for label in ax.get_yticklabels()] == [row.benchmark for row in rows]
+    assert words(ax.get_yticklabels()) == [row.benchmark for row in rows]
 
 
 def test_a_forest_of_nothing_and_of_all() -> None:
@@ -510,34 +490,27 @@ def test_a_forest_of_nothing_and_of_all() -> None:
     for none in ([], compared(seen([math.nan])), [probability]):
         with pytest.raises(DataError, match="no speedup"):
             plot.forest(none)
-    rest = [
-        plot.forest_size(n)[1] - n * (plot.forest_size(n + 1)[1] - plot.forest_size(n)[1]) for n in (1, 50)
-    ]
-    assert rest == [pytest.approx(rest[0])] * 2
-    assert 0.9 < rest[0] < 1.6  # inches of title and axis
+    height = {n: plot.forest_size(n)[1] for n in (1, 2, 50, 51)}
+    title = height[1] - (height[2] - height[1])
+    assert height[50] - 50 * (height[51] - height[50]) == pytest.approx(title)
+    assert 0.9 < title < 1.6  # inches of title and axis
 
 
 def test_bars_are_no_finer_than_an_eye() -> None:
     """Beside wide ones close values have one bar about them, or bars that can be seen; needles no higher ones."""
     for close in ([5.0, 5.001], np.linspace(5.0, 5.3, 30), [5.0] * 9):
         _, last = plot.histograms({"wide": np.linspace(0.0, 13.0, 50), "close": close}).axes
-        (steps,) = [patch for patch in last.patches if isinstance(patch, StepPatch)]
-        heights, edges, _ = steps.get_data()
+        heights, edges = bars(last)
         assert np.diff(edges).min() >= 0.1 - 1e-9
         assert np.ptp(edges) == pytest.approx(max(float(np.ptp(close)), 0.1))
         assert 0.5 * (edges[0] + edges[-1]) == pytest.approx(0.5 * (np.min(close) + np.max(close)))
         assert len(heights) == (2 if len(close) == 30 else 1)  # of 0.3 less a rounding
-    ax: Any = plot.histogram(X, MixtureModel([1 / 120, 119 / 120], [10.0, 12.0], [1e-6, 2.0]), ax=axes())
-    (steps,) = [patch for patch in ax.patches if isinstance(patch, StepPatch)]
-    alone = plot.histogram(X, MixtureModel([1.0], [11.0], [2.0]), ax=axes()).get_legend()
-    assert alone is not None
-    assert [text.get_text() for text in alone.get_texts()] == ["normal distribution"]
+    ax = plot.histogram(X, MixtureModel([1 / 120, 119 / 120], [10.0, 12.0], [1e-6, 2.0]), ax=axes())
     (whole,) = curves(ax, "mixture")
-    assert whole[:, 1].max() < 2.5 * np.asarray(steps.get_data()[0]).max()
-    for n, at_least in ((9, 8), (400, 2 * 20), (100_000, 80)):
-        drawn: Any
-        (drawn,) = plot.histogram(stats.norm.ppf((np.arange(n) + 0.5) / n), ax=axes()).patches
-        assert at_least <= len(drawn.get_data()[0]) <= (80 if n > 9 else 8)
+    assert whole[:, 1].max() < 2.5 * bars(ax)[0].max()
+    for n, least, most in ((9, 8, 8), (400, 2 * 20, 80), (100_000, 80, 80)):
+        heights, _ = bars(plot.histogram(stats.norm.ppf((np.arange(n) + 0.5) / n), ax=axes()))
+        assert least <= len(heights) <= most
 
 
 def test_pictures_of_one_value_and_of_equal_values() -> None:
@@ -555,18 +528,14 @@ def test_a_violin_against_its_densities() -> None:
     """Kernels at the left, the mixture at the right in one scale, each as wide as told; half of all in the bar."""
     many = MODEL.rvs(1000, seed=4)
     samples = {"old": X, "it's $new": np.append(many + 1, [900.0, 900.0]), "flat": np.full(5, 11.0)}
-    ax: Any = plot.violins(
-        samples, [MODEL, MixtureModel([1.0], [12.0], [2.0]), None], ax=axes(), axis="ms", title="t"
-    )
+    models = [MODEL, MixtureModel([1.0], [12.0], [2.0]), None]
+    ax: Any = plot.violins(samples, models, ax=axes(), axis="ms", title="t")
     low, high = ax.get_ylim()
     span = max(many.max() + 1, X.max()) - min(X.min(), many.min() + 1)
     assert high - low == pytest.approx(1.4 * span)
-    labels = [label.get_text() for label in ax.get_xticklabels()]
-    assert labels == ["old", "it's \\$new\n(2 not drawn)", "flat"]
+    assert words(ax.get_xticklabels()) == ["old", "it's \\$new\n(2 not drawn)", "flat"]
     sides = [np.asarray(c.get_paths()[0].vertices) for c in ax.collections if isinstance(c, PolyCollection)]
-    for place, (x, model) in enumerate(
-        zip(samples.values(), (MODEL, MixtureModel([1.0], [12.0], [2.0]), None), strict=True)
-    ):
+    for place, (x, model) in enumerate(zip(samples.values(), models, strict=True)):
         left, right = sides[2 * place : 2 * place + 2]
         colours = [to_hex(c.get_facecolor()[0]) for c in ax.collections[2 * place : 2 * place + 2]]
         assert colours == [canvas.GREY, canvas.GREY if model is None else canvas.BLUE]
@@ -583,23 +552,18 @@ def test_a_violin_against_its_densities() -> None:
         np.testing.assert_allclose(ratio, ratio[0], rtol=1e-6)
         inside = x[x < 100]
         shape = left[left[:, 0] < place - 0.01]
-        kernels = (place - shape[:, 0]) / (
-            kernel_density(inside, shape[:, 1], least=least) * inside.size / x.size
-        )
-        np.testing.assert_allclose(kernels, ratio[0], rtol=1e-6)
-        (bar,) = [
-            line
-            for line in ax.lines
-            if np.asarray(line.get_xdata()).tolist() == [place] * 2 and line.get_linewidth() > 1.5
-        ]
+        density = kernel_density(inside, shape[:, 1], least=least) * inside.size / x.size
+        np.testing.assert_allclose((place - shape[:, 0]) / density, ratio[0], rtol=1e-6)
+        here = [line for line in ax.lines if {*line.get_xdata()} == {place}]
+        (bar,) = [line for line in here if line.get_linewidth() > 1.5]
         assert np.asarray(bar.get_ydata()).tolist() == np.quantile(x, [0.25, 0.75]).tolist()
-        (ticks,) = [line for line in ax.lines if line.get_marker() == "_" and line.get_xdata()[0] == place]
+        (ticks,) = [line for line in here if line.get_marker() == "_"]
         assert (len(ticks.get_ydata()), max(ticks.get_ydata())) == (min(inside.size, 400), inside.max())
     dots = [np.asarray(line.get_xydata())[0].tolist() for line in ax.lines if line.get_marker() == "o"]
     assert dots == [[place, np.median(x)] for place, x in enumerate(samples.values())]
     assert (-1 < ax.get_xlim()[0] < -0.5, 2.5 < ax.get_xlim()[1] < 3, ax.get_ylabel()) == (True, True, "ms")
-    assert texts(ax) == ["grey: kernels, blue: mixture; sharp peaks are widened"]
-    assert texts(plot.violins({"alone": [3.0]}, ax=axes())) == ["sharp peaks are widened"]
+    assert words(ax.texts) == ["grey: kernels, blue: mixture; sharp peaks are widened"]
+    assert words(plot.violins({"alone": [3.0]}, ax=axes()).texts) == ["sharp peaks are widened"]
     shown: list[Any] = [plot.violins({str(k): X for k in range(n)}).figure for n in (1, 2, 5, 12)]
     widths = [figure.get_size_inches()[0] for figure in shown]
     assert widths == sorted(widths)
@@ -626,22 +590,17 @@ def test_states_of_runs_by_two_metrics() -> None:
         for k in (0, 1):
             mine = states == k
             share = f"{100 * mine.mean():.0f} % of runs"
-            colours = set()
-            for label, expected in ((share, (of[mine], counts[mine])), (f"_{share}", None)):
-                (line,) = [line for line in ax.lines if line.get_label() == label]
-                colours.add(line.get_color())
-                x, y = np.asarray(line.get_xydata()).T
-                if expected is not None:
-                    assert (x.tolist(), y.tolist()) == (expected[0].tolist(), expected[1].tolist())
-                    continue
-                logs = np.log(of[mine])
-                along, up = (
-                    (np.log(x) - logs.mean()) / logs.std(),
-                    (y - counts[mine].mean()) / counts[mine].std(),
-                )
-                np.testing.assert_allclose(along**2 + up**2, 4.0)
-                assert along.max() == pytest.approx(2.0, rel=1e-3)
-            assert len(colours) == 1
+            points, ellipse = (
+                line for label in (share, f"_{share}") for line in ax.lines if line.get_label() == label
+            )
+            assert points.get_color() == ellipse.get_color()
+            assert np.asarray(points.get_xydata()).tolist() == np.transpose([of[mine], counts[mine]]).tolist()
+            x, y = np.asarray(ellipse.get_xydata()).T
+            logs = np.log(of[mine])
+            along = (np.log(x) - logs.mean()) / logs.std()
+            up = (y - counts[mine].mean()) / counts[mine].std()
+            np.testing.assert_allclose(along**2 + up**2, 4.0)
+            assert along.max() == pytest.approx(2.0, rel=1e-3)
     assert [ax.get_xlabel() for ax in figure.axes] == ["", "ms"]
     assert figure.get_size_inches()[1] > 2 * 2
 
