@@ -8,11 +8,13 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from msgspec.structs import replace
 from scipy import stats
+from tests.command import write
 from tests.history.measured import COMMITS, KNOWN, followed
 
 import speedproof as sp
@@ -28,6 +30,7 @@ from speedproof.reporting.history_results import AlarmResult, HistoryResult, by_
 from speedproof.reporting.text import render
 
 ALL = tuple(commit.sha for commit in COMMITS)
+LINE = Followed(line=ALL)
 
 
 def noisy(seed: int, size: float, at: int, *, noise: float = 0.01, n: int = 80) -> list[float]:
@@ -49,98 +52,97 @@ def alarms_of(
     return find_alarms(tracks, KNOWN, decisions, every=1000.0, last=last)
 
 
+def watched(alarms: tuple[HistoryAlarm, ...], *known: str, **more: Any) -> AlarmResult:
+    """What the watch says of one benchmark, or of several."""
+    return AlarmResult("s.db", 1000.0, 40, 80, 1, series_of(*known), alarms, **more)
+
+
+def followed_up(tracks: tuple[Track, ...], *known: str, **more: Any) -> HistoryResult:
+    """What a history says of all commits of one benchmark, or of several."""
+    changes = find_history_changes(tracks)
+    result = HistoryResult("s.db", 0.95, tuple(COMMITS), series_of(*known), tracks, changes, (), None)
+    return replace(result, **more)
+
+
+def series_of(*names: str) -> dict[int, StoredSeries]:
+    return {k: replace(KNOWN[0], id=k, key=Key(name)) for k, name in enumerate(names or ("sort",))}
+
+
 def test_only_what_is_unconfirmed_is_measured_again() -> None:
     """The first such slowdown, else a speedup; where all are confirmed, one of several commits is bisected."""
     (near,), (far,) = (alarms_of(slower_track(measured)) for measured in (ALL, ALL[::2]))
     assert (near.confirmed, far.confirmed) == (True, True)
-    far_away = f"{far.good.sha[:9]}..{far.bad.sha[:9]}"
+    search = f"Which commit: speedproof bisect {far.good.sha[:9]}..{far.bad.sha[:9]} -- COMMAND"
     again = f"Measure again: speedproof history confirm {near.bad.sha[:9]} -- COMMAND"
+    accept, unsure = f"Accept: speedproof history bless {near.bad.sha[:9]}", replace(near, confirmed=False)
+    repair = replace(far, factor=0.9, confirmed=False)
     for given, steps in (
-        ((near,), []),
-        ((near, far), [f"Which commit: speedproof bisect {far_away} -- COMMAND"]),
-        (
-            (far, replace(near, confirmed=False)),
-            [again, f"Which commit: speedproof bisect {far_away} -- COMMAND"],
-        ),
-    ):
-        found = AlarmResult("s.db", 1000.0, 40, 80, 1, KNOWN, given, Followed(line=ALL))
-        assert alarm_report(found).hints == (*steps, f"Accept: speedproof history bless {near.bad.sha[:9]}")
-    both = replace(found, known=KNOWN | {1: replace(KNOWN[0], id=1, key=Key("hash"))})
-    assert alarm_report(both).hints[0] == again.replace(" --", " --benchmark sort --"), (
-        "which the command is to be"
-    )
+        ((near,), [accept]), ((near, far), [search, accept]), ((far, unsure), [again, search, accept]), ((), []),
+        ((repair, unsure), [again, accept]), ((repair,), [again.replace(near.bad.sha[:9], repair.bad.sha[:9])]),
+    ):  # fmt: skip
+        assert alarm_report(watched(given, followed=LINE)).hints == (*steps,)
+    found = watched((far, unsure), "sort", "hash", followed=LINE)
+    assert alarm_report(found).hints[0] == again.replace(" --", " --benchmark sort --"), "which it is to be"
     for benchmarks, told in ((1, "2 alarms in 1 benchmark,"), (3, "2 alarms in 3 benchmarks,")):
         assert str(alarm_report(replace(found, series=benchmarks))).startswith(told)
-    assert alarm_report(AlarmResult("s.db", 1000.0, 40, 80, 1, KNOWN, ())).hints == ()
     assert not found.slower(replace(near, factor=1.0))
-    repair = replace(far, factor=0.9, confirmed=False)
-    both_ways = AlarmResult(
-        "s.db", 1000.0, 40, 80, 1, KNOWN, (repair, replace(near, confirmed=False)), Followed(line=ALL)
-    )
-    assert alarm_report(both_ways).hints[0] == again
-    assert alarm_report(replace(both_ways, alarms=(repair,))).hints == (
-        again.replace(near.bad.sha[:9], repair.bad.sha[:9]),
-    )
 
 
 def test_nothing_is_measured_again_that_nobody_can_check_out() -> None:
     """Without git no command is named that needs its commits; with it all to blame are searched."""
     commits = tuple(Commit(sha) for sha in ALL[::2])
     tracks = followed(noisy(6, 0.06, 30, noise=0.02, n=40), commits=commits)
-    (change,) = changes = find_history_changes(tracks)
+    (change,) = find_history_changes(tracks)
     assert change.earliest != change.latest
     good = ALL[ALL.index(change.earliest.sha) - 2]  # the one measured before
     search = f"Which commit: speedproof bisect {good[:9]}..{change.latest.sha[:9]} -- COMMAND"
     again = f"Measure again: speedproof history confirm {change.commit.sha[:9]} -- COMMAND"
-    steps = (search,), (again, search)
-    for known in (True, False):
-        of = Followed(line=ALL if known else ())
-        (alarm,) = find_alarms(tracks, KNOWN, (), every=1000.0, last=40)
-        unsure = (replace(alarm, confirmed=False),)
-        found = HistoryResult("s.db", 0.95, commits, KNOWN, tracks, changes, (), None, (), of)
-        watched = AlarmResult("s.db", 1000.0, 40, 80, 1, KNOWN, unsure, of)
-        for report, step in zip((overview(found), alarm_report(watched)), steps, strict=True):
-            assert report.hints[:-1] == (step if known else ()), report.hints
+    (alarm,) = alarms_of(tracks)
+    for of in (LINE, Followed()):
+        found = followed_up(tracks, commits=commits, followed=of)
+        unsure = watched((replace(alarm, confirmed=False),), followed=of)
+        told = [report.hints[:-1] for report in (overview(found), alarm_report(unsure))]
+        assert told == ([(search,), (again, search)] if of is LINE else [(), ()])
     sure = replace(change, earliest=change.commit, latest=change.commit, possible=(change.points[1],) * 2)
     at = ALL.index(change.commit.sha)
-    for line, told in ((ALL, True), (ALL[::2], False)):  # between two measured commits may be another
+    searched = f"Which commit: speedproof bisect {ALL[at - 2][:9]}..{ALL[at][:9]} -- COMMAND"
+    for line in (ALL, ALL[::2]):  # between two measured commits may be another
         found = replace(found, changes=(sure,), followed=Followed(line=line))
-        searched = f"Which commit: speedproof bisect {ALL[at - 2][:9]}..{ALL[at][:9]} -- COMMAND"
-        assert (searched in overview(found).hints) == told
+        assert (searched in overview(found).hints) == (line == ALL)
 
 
 def test_history_and_watch_look_for_the_commit_of_the_same_slowdown() -> None:
     """The newest that stands, that nobody decided about and several commits may have made; by its benchmark."""
     tracks = followed(noisy(5, 0.1, 30, n=40), noisy(9, 0.1, 36, n=40), commits=COMMITS[::2])
-    known, line = KNOWN | {1: replace(KNOWN[0], id=1, key=Key("hash"))}, Followed(line=ALL)
-    changes = find_history_changes(tracks)
-    assert [ALL.index(change.commit.sha) for change in changes] == [60, 72]
+    known = ("sort", "hash")
+    history = followed_up(tracks, *known, followed=LINE)
+    assert [ALL.index(change.commit.sha) for change in history.changes] == [60, 72]
     ends = [f"speedproof bisect {ALL[at - 2][:9]}..{ALL[at][:9]}" for at in (60, 72)]
     blessed = Triage(ALL[72], "", "blessed", "", "", "")
     for said, name, command in (((), "hash", ends[1]), ((blessed,), "sort", ends[0])):
-        alarms = find_alarms(tracks, known, said, every=1000.0, last=40)
-        history = HistoryResult("s.db", 0.95, tuple(COMMITS), known, tracks, changes, said, None, (), line)
-        watched = AlarmResult("s.db", 1000.0, 40, 40, 2, known, alarms, line)
-        for report in (overview(history), alarm_report(watched)):
+        alarms = find_alarms(tracks, series_of(*known), said, every=1000.0, last=40)
+        reports = (
+            overview(replace(history, decisions=said)),
+            alarm_report(watched(alarms, *known, followed=LINE)),
+        )
+        for report in reports:
             told = f"Which commit made {name} slower: {command} -- COMMAND"
             assert [hint for hint in report.hints if "Which" in hint] == [told]
 
 
 def test_the_commits_that_are_possible_stay_in_80_columns() -> None:
     """Subjects, authors and trends go for them; history and watch name the same."""
-    commits = [
-        replace(commit, subject="A long subject of a commit", author="Ann Example") for commit in COMMITS
-    ]
+    long: Any = {"subject": "A long subject of a commit", "author": "Ann Example"}
+    commits = [replace(commit, **long) for commit in COMMITS]
+    name = "a/benchmark/of/a/long[name,of-parameters]"
     for seed in range(4):
         tracks = followed(noisy(seed, 0.02, 60, noise=0.02 / 2.5), commits=commits)
-        (change,) = changes = find_history_changes(tracks)
+        history = followed_up(tracks, name, commits=tuple(commits))
+        (change,) = history.changes
         ends = f"{change.earliest.sha[:7]}–{change.latest.sha[:7]}"
-        known = {0: replace(KNOWN[0], key=Key("a/benchmark/of/a/long[name,of-parameters]"))}
-        alarms = find_alarms(tracks, known, (), every=1000.0, last=40, shown=changes)
-        history = HistoryResult("s.db", 0.95, tuple(commits), known, tracks, changes, (), None)
-        watched = AlarmResult("s.db", 1000.0, 40, 80, 1, known, alarms)
+        alarms = find_alarms(tracks, series_of(name), (), every=1000.0, last=40, shown=(change,))
         grown = replace(history, changes=(replace(change, today=1.3),))
-        for report in (overview(history), overview(grown), alarm_report(watched)):
+        for report in (overview(history), overview(grown), alarm_report(watched(alarms, name))):
             told = render(replace(report, hints=()), 80)
             short = re.sub(r"\b(\w{7})\w\w to (\w{7})\w\w\b", r"\1–\2", told)
             assert (ends in short) == (change.earliest != change.latest), told
@@ -151,11 +153,11 @@ def test_the_commits_that_are_possible_stay_in_80_columns() -> None:
 def test_a_row_of_an_alarm_tells_its_state_and_machine_at_any_width() -> None:
     """Two machines of one benchmark are two rows; what has no room is named, and that is neither of both."""
     (alarm,) = alarms_of(slower_track(ALL))
-    of = {series: replace(KNOWN[0], id=series, key=Key(f"a long name of {series}")) for series in range(8)}
-    tracks = [replace(alarm.track, series=s, basis=m) for s in of for m in ("ant", "bee")]
+    names = [f"a long name of {series}" for series in range(8)]
+    tracks = [replace(alarm.track, series=s, basis=m) for s in range(8) for m in ("ant", "bee")]
     alarmed = tuple(replace(alarm, track=track, confirmed=track.basis == "ant") for track in tracks)
-    undone, apart = replace(alarmed[0], undone=alarm.bad), Followed(apart=True)
-    found = AlarmResult("s.db", 1.0, 40, 80, 8, of, (undone, *alarmed[1:]), apart)
+    undone = replace(alarmed[0], undone=alarm.bad)
+    found = replace(watched((undone, *alarmed[1:]), *names, followed=Followed(apart=True)), every=1.0)
     columns = ["since", "benchmark", "about", "machine", "raised at", "state", "today"]
     for width in (60, 80, 200):
         lines = render(alarm_report(found), width).splitlines()
@@ -170,7 +172,7 @@ def test_a_row_of_an_alarm_tells_its_state_and_machine_at_any_width() -> None:
     assert lines[1].endswith("comes about once in 1 commit, an unconfirmed one in 1 commit.")
     assert "machine" not in render(alarm_report(replace(found, alarms=alarmed[::2], followed=Followed())))
     two = {0: KNOWN[0], 1: replace(KNOWN[0], id=1, key=Key("sort", "cpu"))}
-    told = str(alarm_report(AlarmResult("s.db", 1000.0, 40, 80, 2, two, (alarm,))))
+    told = str(alarm_report(replace(watched((alarm,)), series=2, known=two)))
     assert told.startswith("1 alarm in 2 benchmark metrics,")
 
 
@@ -208,9 +210,8 @@ def test_an_alarm_is_undone_by_what_is_confirmed(at: int, undone: Commit | None)
 
 def test_benchmarks_share_the_rate_of_false_alarms() -> None:
     """The same two values that are confirmed alone only ask for a measurement beside 19 other benchmarks."""
-    series = [noisy(20 + s, 0.0, 0, n=52) for s in range(20)]
-    series[0] = noisy(20, 0.06, 50, n=52)
-    known = {s: StoredSeries(s, Key(f"b{s}", "time"), "s", False) for s in range(20)}
+    series = [noisy(20 + s, 0.06 * (s == 0), 50, n=52) for s in range(20)]
+    known = series_of(*(f"b{s}" for s in range(20)))
     for count, confirmed in ((1, True), (20, False)):
         tracks = followed(*series[:count], commits=COMMITS[:52])
         found = find_alarms(tracks, known, (), every=1000.0, last=10)
@@ -278,26 +279,18 @@ def test_what_the_watch_says_of_a_step_that_is_undone_and_of_a_drift() -> None:
     assert times <= 8 * 5
 
 
-@pytest.mark.parametrize(("told", "new"), [
-    ({}, False),
-    ({"commit": ALL[58]}, False),
-    ({"commit": ALL[57]}, True),
-    ({"basis": "bee"}, True),
-    ({"series": 1}, True),
-    ({"confirmed": False}, True),
-    ({"factor": 1.06}, False),
-    ({"factor": 1.04}, True),
-    ({"factor": 1.0}, True),
-    ({"factor": 1 / 1.1}, True),
-])  # fmt: skip
-def test_what_is_news(told: dict[str, object], new: bool) -> None:
+def test_what_is_news() -> None:
     """Announced of another place, machine, benchmark or direction, less surely, or of less than half as much."""
     (alarm,) = alarms_of(followed(noisy(9, 0.1, 60)))
     assert (alarm.bad, alarm.confirmed, alarm.places[1]) == (COMMITS[60], True, (60, 60))
-    answer = AlarmResult("s.db", 1000.0, 40, 80, 1, KNOWN, (alarm,))
-    assert answer.news([replace(alarm.announced, **told)]) == ((alarm,) if new else ())
+    old: Any = [{}, {"commit": ALL[58]}, {"factor": 1.06}]
+    new: Any = [{"commit": ALL[57]}, {"basis": "bee"}, {"series": 1}, {"confirmed": False},
+           {"factor": 1.04}, {"factor": 1.0}, {"factor": 1 / 1.1}]  # fmt: skip
+    for told in (*old, *new):
+        news = watched((alarm,)).news([replace(alarm.announced, **told)])
+        assert news == ((alarm,) if told in new else ()), told
     blessed = replace(alarm, decision=Triage(alarm.bad.sha, "", "blessed", "", "", ""))
-    assert replace(answer, alarms=(blessed,)).news(()) == ()
+    assert watched((blessed,)).news(()) == ()
 
 
 @pytest.mark.slow
@@ -319,29 +312,23 @@ def test_what_the_watch_alone_has_confirmed_stands_below_the_changes() -> None:
     alone = beyond_changes(tracks, KNOWN, (), changes)
     every = [a for a in alarms_of(tracks, last=30) if a.confirmed and a.undone is None]
     shown = {sha for change in changes for sha in change.track.near(change.points[1], change.possible)}
-    assert [a.bad for a in alone] == [a.bad for a in every if a.bad.sha not in shown]
-    assert alone
-    found = HistoryResult("s.db", 0.95, tuple(COMMITS[:19]), KNOWN, tracks, changes, (), None, alone)
+    assert [a.bad for a in alone] == [a.bad for a in every if a.bad.sha not in shown] != []
+    found = followed_up(tracks, commits=tuple(COMMITS[:19]), alarms=alone)
     told = render(overview(found))
     assert f"; the watch has confirmed {len(alone)} alarm" in " ".join(told.split()), "in the headline, too"
     assert "Confirmed by 'history watch' alone: sort 1." in told
-    assert f"since {alone[0].bad.sha[:9]}." in render(overview(found))
-    watched = AlarmResult("s.db", 1000.0, 30, 26, 1, KNOWN, alone)
-    assert found.exported().alarms == watched.exported().alarms
+    assert f"since {alone[0].bad.sha[:9]}." in told
+    assert found.exported().alarms == watched(alone).exported().alarms
     blessed = Triage(alone[0].bad.sha, "", "blessed", "", "", "")
     assert alone[0].bad not in [a.bad for a in beyond_changes(tracks, KNOWN, (blessed,), changes)]
 
 
 def test_behind_a_change_that_raised_an_alarm_long_ago_the_watch_sees_what_the_history_sees() -> None:
     """Of 40 series with a step at 20 one half has another one later: splits that explain all save the search."""
-    rng = np.random.default_rng(3)
-    tracks = followed(
-        *(
-            [0.01 * rng.normal() + 0.1 * (i >= 20) + 0.03 * (i >= 60 + s // 2) * (s % 2) for i in range(80)]
-            for s in range(40)
-        )
-    )
-    known = {s: StoredSeries(s, Key(f"b{s}", "time"), "s", False) for s in range(40)}
+    rng, at = np.random.default_rng(3), np.arange(80)
+    levels = (0.1 * (at >= 20) + 0.03 * (at >= 60 + s // 2) * (s % 2) for s in range(40))
+    tracks = followed(*((of + 0.01 * rng.standard_normal(80)).tolist() for of in levels))
+    known = series_of(*(f"b{s}" for s in range(40)))
     newest = [(c.track.series, c.commit) for c in find_history_changes(tracks) if c.commit in COMMITS[60:]]
     assert len(newest) > 12
     found = find_alarms(tracks, known, (), every=1000.0, last=20)
@@ -365,16 +352,13 @@ def test_a_drift_is_told_alike_everywhere() -> None:
         first, last = (COMMITS.index(end) for end in (change.earliest, change.latest))
         assert (abs(first - 20) <= 8, abs(last - 60) <= 8) == (True, True)
         assert (alarm.earliest, alarm.latest) == alarm.compared == (change.earliest, change.latest)
-        found = HistoryResult(
-            "s.db", 0.95, tuple(COMMITS), KNOWN, tracks, (change,), (), None, (), Followed(line=ALL)
-        )
-        watched = AlarmResult("s.db", 1000.0, 80, 80, 1, KNOWN, (alarm,))
+        found, watch = followed_up(tracks, followed=LINE), watched((alarm,))
         told = f"{change.factor:.2f}x  slower, drift"
-        shown = [render(overview(found)), render(alarm_report(watched))]
+        shown = [render(overview(found)), render(alarm_report(watch))]
         assert all(told in text for text in shown), shown
         again = f"Measure the drift: speedproof run --revisions {ALL[first][:9]} {ALL[last][:9]}"
         assert again in " ".join(shown[0].split())
-        assert (found.exported().changes[0].drift, watched.exported().alarms[0].drift) == (True, True)
+        assert (found.exported().changes[0].drift, watch.exported().alarms[0].drift) == (True, True)
 
 
 @pytest.mark.slow
@@ -401,9 +385,7 @@ def test_what_was_said_of_a_drift_lasts() -> None:
                 ([replace(blessed, benchmark="")], False),
                 ([replace(blessed, benchmark="parse")], False),
             ):
-                found = HistoryResult(
-                    "s.db", 0.95, tuple(COMMITS[:n]), KNOWN, tracks, changes, tuple(said), None
-                )
+                found = followed_up(tracks, commits=tuple(COMMITS[:n]), decisions=tuple(said))
                 (alarm,) = (a for a in alarms_of(tracks, said, last=80) if a.drift)
                 assert (found.decision(change) is not None, alarm.decision is not None) == (kept, kept)
     assert moved > 5
@@ -414,8 +396,8 @@ def test_what_was_said_of_a_drift_lasts() -> None:
 def test_the_least_step_that_would_be_shown_is_told(n: int, noises: tuple[float, ...]) -> None:
     """Added to the benchmark of middling noise it is shown, up and down, and seven tenths of it are not."""
     levels = [noisy(k, 0.0, 0, noise=noise, n=n) for k, noise in enumerate(noises)]
-    known = {k: replace(KNOWN[0], id=k, key=Key(f"b{k}")) for k in range(len(noises))}
-    found = HistoryResult("s.db", 0.95, tuple(COMMITS[:n]), known, followed(*levels), (), (), None)
+    names = [f"b{k}" for k in range(len(noises))]
+    found = followed_up(followed(*levels), *names, commits=tuple(COMMITS[:n]), changes=())
     told = " ".join(render(overview(found)).split())
     part = re.search(r"(Not even a|A) step of ([\d.]+) % .*in the middle third.*would be shown\.", told)
     # A step in the middle has 2 in C(n, n // 2) orders: one series may show it at 5 %, each of three at 5/3 %.
@@ -468,8 +450,7 @@ def test_a_change_is_proven_beyond_one_only() -> None:
         (2, "at most 5 % over all benchmarks.\n"),
     ):
         tracks = followed(*([noisy(k, 0.0, 0) for k in range(benchmarks)]))
-        known = {k: replace(KNOWN[0], id=k, key=Key(f"b{k}")) for k in range(benchmarks)}
-        found = HistoryResult("s.db", 0.95, tuple(COMMITS), known, tracks, (), (), None)
+        found = followed_up(tracks, *("ab"[:benchmarks]), changes=())
         assert told in render(overview(found), 80)
 
 
@@ -487,8 +468,7 @@ def test_what_became_of_a_change(left: float, state: str) -> None:
     assert last.undone is None
     assert last.today == pytest.approx(last.factor, rel=1e-9)
     wide = replace(first, earliest=COMMITS[17], possible=(17, 20))
-    line = Followed(line=ALL)
-    found = HistoryResult("s.db", 0.95, tuple(COMMITS), KNOWN, tracks, (wide, last), (), None, (), line)
+    found = followed_up(tracks, changes=(wide, last), followed=LINE)
     assert state in render(overview(found), 200)
     anchored = replace(found, tracks=tuple(replace(one, basis="v1.2", anchored=True) for one in tracks))
     shown = render(track_report(anchored), 200)
@@ -502,9 +482,8 @@ def test_a_commit_stands_while_one_of_its_changes_does() -> None:
     rng = np.random.default_rng(2)
     steps = [(20, 40), (20, 80), (50, 65)]  # the points of 10 % more, up to the last
     tracks = followed(*([0.1 * (a <= i < b) + 0.004 * rng.normal() for i in range(80)] for a, b in steps))
-    known = {s: StoredSeries(s, Key(f"b{s}", "time"), "s", False) for s in range(3)}
     changes = tuple(change for change in find_history_changes(tracks) if change.factor > 1.0)
-    found = HistoryResult("s.db", 0.95, tuple(COMMITS), known, tracks, changes, (), None)
+    found = followed_up(tracks, *"abc", changes=changes)
     groups = [(group.commit, len(group.changes), group.stands) for group in by_commit(found)]
     assert groups == [(COMMITS[20], 2, True), (COMMITS[50], 1, False)]
     for undone, each, told in (
@@ -522,12 +501,9 @@ def test_results_print_themselves(tmp_path: Path) -> None:
     history = sp.History(tmp_path / "s.db", tmp_path)
     for i in range(12):
         if i in (10, 11):  # the first ten commits of a level raise no alarm
-            assert ("So few commits of a benchmark on a machine show nothing" in str(history.alarms())) == (
-                i == 10
-            )
-        (tmp_path / "r.txt").write_text(
-            "".join(f"{10 + i * i % 7 / 50 + k / 99 + (i > 15)}\n" for k in range(3))
-        )
+            few = "So few commits of a benchmark on a machine show nothing" in str(history.alarms())
+            assert few == (i == 10)
+        write(tmp_path / "r.txt", [10 + i * i % 7 / 50 + k / 99 for k in range(3)])
         history.add(tmp_path / "r.txt", commit=f"c{i:02d}", benchmark="sort", unit="ms")
     found, alarms = history.changes(), history.alarms()
     assert str(found).startswith("No change is shown in 1 benchmark over 12 commits")
