@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 
+import speedproof as sp
+
 
 @pytest.fixture(scope="session")
 def postgresql() -> Iterator[str]:
@@ -62,6 +64,12 @@ def where(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute(f"CREATE DATABASE {name}")
     return url.replace("/postgres?", f"/{name}?")
+
+
+@pytest.fixture
+def history(tmp_path: Path) -> sp.History:
+    """A new store, of no repository."""
+    return sp.History(tmp_path / "s.db", "/")
 
 
 @pytest.fixture(autouse=True)

@@ -36,7 +36,6 @@ class MeasuredCommit(NamedTuple):
 
 
 def measurements(rows: Iterable[MeasuredCommit]) -> Measurements:
-    """The columns of some rows."""
     found = list(rows)
     commits = tuple(dict.fromkeys(row.commit for row in found))
     series, session, machine, sample = (
@@ -81,6 +80,12 @@ def grown(
         values = {k: np.atleast_1d(v) + noise * rng.standard_normal(np.size(v)) for k, v in told.items()}
         history.add(table(folder / "r.csv", values), commit=name, unit="ms", **more)
     return history
+
+
+def lines(path: Path, *rows: str) -> str:
+    """Write a file of lines."""
+    path.write_text("".join(f"{row}\n" for row in rows), encoding="utf-8")
+    return str(path)
 
 
 def committed(folder: Path, contents: Sequence[str]) -> list[str]:

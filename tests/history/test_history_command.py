@@ -23,7 +23,7 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 from tests.command import git, hyperfine, speedproof
-from tests.history.measured import committed, grown
+from tests.history.measured import committed, grown, lines
 
 import speedproof as sp
 from speedproof.data.session_file import PlannedVersion
@@ -63,10 +63,14 @@ def run(folder: Path, *words: str, repository: str | Path = "") -> tuple[int, st
 
 
 def refused(folder: Path, *words: str, repository: str | Path = "") -> str:
-    """What is said of a command that is an error."""
     code, _, err = run(folder, *words, repository=repository)
     assert code == 2, err
     return err
+
+
+def answer(folder: Path, *words: str) -> Any:
+    (found,) = json.loads(run(folder, *words, "--json")[1])["results"]
+    return found
 
 
 measures = pytest.mark.skipif(platform.system() != "Linux", reason="measures")
@@ -94,8 +98,8 @@ def suspect(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Suspect:
         history = sp.History(tmp_path / "s.db", tmp_path)
         for commit, pause in zip(commits, pauses, strict=True):
             seconds = float(pause) * math.exp(0.02 * rng.standard_normal())
-            (tmp_path / "r.csv").write_text(f"benchmark,metric,value,unit\nnap,{metric},{seconds},s\n")
-            history.add(tmp_path / "r.csv", commit=commit, machine="ant" if metric == "time" else "")
+            file = lines(tmp_path / "r.csv", "benchmark,metric,value,unit", f"nap,{metric},{seconds},s")
+            history.add(file, commit=commit, machine="ant" if metric == "time" else "")
         (alarm,) = history.alarms().alarms
         return history, alarm
 
@@ -137,7 +141,6 @@ def test_an_alarm_is_measured_again(tmp_path: Path, suspect: Suspect, metric: st
 
 
 def test_an_alarm_of_what_no_run_measures_is_refused(tmp_path: Path, suspect: Suspect) -> None:
-    """It is not decided by another metric, and nothing is built first."""
     suspect("heat")
     assert " nap (heat) " in run(tmp_path, "watch")[1]
     err = refused(tmp_path, "confirm", "--build", "touch x", "--", "sh", "nap", "1")
@@ -179,8 +182,7 @@ def again(folder: Path, name: str, ends: Iterable[Commit], times: Iterable[Any],
     """A session of runs of each of two commits, by a host."""
     runs = [(commit.sha, time) for commit, of in zip(ends, times, strict=True) for time in of]
     rows = [f"{name},{sha},{time},{host}" for sha, time in runs]
-    (folder / "again.csv").write_text("\n".join(["benchmark,version,ms,hostname", *rows, ""]))
-    return str(folder / "again.csv")
+    return lines(folder / "again.csv", "benchmark,version,ms,hostname", *rows)
 
 
 def test_measuring_again_has_the_last_word(tmp_path: Path, suspect: Suspect) -> None:
@@ -281,14 +283,14 @@ def test_what_is_measured_again_is_held_against_the_store(
     np.testing.assert_allclose(np.exp(found.track.level[-2:]), expected)
 
 
-def test_what_one_session_alone_shows_asks_for_a_measurement(tmp_path: Path) -> None:
+def test_what_one_session_alone_shows_asks_for_a_measurement(tmp_path: Path, history: sp.History) -> None:
     """Eight commits in a session at 1.3 times: no change, but an alarm; a change when it was measured again."""
-    rng, history = np.random.default_rng(2), sp.History(tmp_path / "s.db", "/")
+    rng = np.random.default_rng(2)
     for commits in [*([i] for i in range(30)), range(30, 38)]:
-        rows = [f"in,c{i:02d},{(13 if i >= 30 else 10) + 0.1 * rng.standard_normal()}\n" for i in commits]
-        (tmp_path / "r.csv").write_text("".join(["benchmark,version,ms\n", *rows]))
+        rows = [f"in,c{i:02d},{(13 if i >= 30 else 10) + 0.1 * rng.standard_normal()}" for i in commits]
+        file = lines(tmp_path / "r.csv", "benchmark,version,ms", *rows)
         name = None if len(commits) > 1 else f"c{commits[0]:02d}"
-        history.add(tmp_path / "r.csv", commit=name, started=f"2026-01-{commits[-1] // 2 + 1:02d}")
+        history.add(file, commit=name, started=f"2026-01-{commits[-1] // 2 + 1:02d}")
     (alarm,) = history.alarms().alarms
     assert (alarm.bad.sha, alarm.confirmed) == ("c30", False)
     assert history.changes().changes == ()
@@ -322,27 +324,24 @@ def test_another_machine_proves_nothing_of_an_alarm(tmp_path: Path, suspect: Sus
     ]  # fmt: skip
 
 
-def test_a_machine_is_known_by_what_another_tool_tells_of_it(tmp_path: Path) -> None:
+def test_a_machine_is_known_by_what_another_tool_tells_of_it(tmp_path: Path, history: sp.History) -> None:
     """Files with the number of CPUs and the host are of the machine of that host, which is called so."""
-    rng, history = np.random.default_rng(2), sp.History(tmp_path / "s.db", "/")
-    for i in range(41):
-        row = f"in,{10 + 10 * (i == 40) + 0.1 * rng.standard_normal()},ant,8,Linux"
-        (tmp_path / "r.csv").write_text(f"benchmark,ms,hostname,num_cpus,system\n{row}\n")
-        history.add(tmp_path / "r.csv", commit=f"c{i:02d}")
+    for i, noise in enumerate(0.1 * np.random.default_rng(2).standard_normal(41)):
+        row = f"in,{10 + 10 * (i == 40) + noise},ant,8,Linux"
+        file = lines(tmp_path / "r.csv", "benchmark,ms,hostname,num_cpus,system", row)
+        history.add(file, commit=f"c{i:02d}")
     (alarm,) = history.alarms().alarms
     assert alarm.track.basis == "ant, 8 CPUs, Linux"
     assert history.confirm(alarm, again(tmp_path, "in", alarm.compared, (10 * NINE, 20 * NINE))) is True
     assert len(history.store.machines()) == 1
-    (tmp_path / "r.csv").write_text("benchmark,ms\nin,10\n")
-    history.add(tmp_path / "r.csv", commit="c41", machine=alarm.track.basis)
+    history.add(lines(tmp_path / "r.csv", "benchmark,ms", "in,10"), commit="c41", machine=alarm.track.basis)
     assert len(history.store.machines()) == 1
 
 
 def test_an_alarm_of_any_commit_is_measured_again(tmp_path: Path) -> None:
     """The watch shows one of 50 commits ago with --last: it is found by its commit, or by one beside it."""
     grown(tmp_path, range(90), lambda i: 10 + (i >= 40))
-    watched = json.loads(run(tmp_path, "watch", "--last", "60", "--json")[1])
-    assert [alarm["bad"] for alarm in watched["results"][0]["alarms"]] == ["c40"]
+    assert [alarm["bad"] for alarm in answer(tmp_path, "watch", "--last", "60")["alarms"]] == ["c40"]
     for commit, found in (("c40", True), ("c41", True), ("c60", False)):  # there is no git to measure it
         assert (f"no alarm at {commit}" not in refused(tmp_path, "confirm", commit, "--", "true")) == found
 
@@ -358,21 +357,16 @@ def test_what_is_blessed_leaves_later_alarms_undecided(tmp_path: Path) -> None:
     decided = {alarm.bad.sha: alarm.decision and alarm.decision.state for alarm in history.alarms().alarms}
     assert decided == {"c30": "blessed", "c40": None}
     for words, rows, commit in (((), "changes", "commit"), (("watch",), "alarms", "bad")):
-        (told,) = json.loads(run(tmp_path, *words, "--json")[1])["results"]
-        said = {one[commit]: one["decided"] for one in told[rows]}
+        said = {one[commit]: one["decided"] for one in answer(tmp_path, *words)[rows]}
         assert (said["c30"]["reason"], said["c30"]["who"], said["c40"]) == ("meant", getpass.getuser(), None)
         assert abs(datetime.fromisoformat(said["c30"]["at"]).timestamp() - time.time()) < 600
-    (told,) = json.loads(run(tmp_path, "watch", "--last", "2", "--json")[1])["results"]
-    assert told["alarms"] == []
+    assert answer(tmp_path, "watch", "--last", "2")["alarms"] == []
 
 
 def test_a_share_of_false_changes_finds_more(tmp_path: Path) -> None:
     """Of ten steps of one to five deviations: Benjamini and Hochberg's rule is never the stricter one."""
     grown(tmp_path, range(24), lambda i: {f"b{k}": 10 + (i >= 12) * k / 22.5 for k in range(2, 12)}, seed=4)
-    few, many = (
-        {change["benchmark"] for change in json.loads(told)["results"][0]["changes"]}
-        for told in (run(tmp_path, *fdr, "--json")[1] for fdr in ((), ("--fdr",)))
-    )
+    few, many = ({c["benchmark"] for c in answer(tmp_path, *fdr)["changes"]} for fdr in ((), ("--fdr",)))
     assert set() < few < many
 
 
@@ -456,8 +450,7 @@ def test_a_version_that_is_a_hash_is_the_commit(repository: Path, tmp_path: Path
         ("v", "version", [f"{sha[:7]} any words", "deadbeef no commit"], (sha, "deadbeef no commit")),
     ):
         rows = [f"{of},{len(name) + k}" for k, of in enumerate(told)]
-        (tmp_path / f"{name}.csv").write_text("\n".join([f"{column},ms", *rows, ""]))
-        assert history.add(tmp_path / f"{name}.csv").commits == commits
+        assert history.add(lines(tmp_path / f"{name}.csv", f"{column},ms", *rows)).commits == commits
     known = {commit.sha: commit for commit in history.store.commits()}
     assert known[sha].subject == git(repository, "show", "-s", "--format=%s", sha)
 
@@ -475,8 +468,7 @@ def triaged(tmp_path_factory: pytest.TempPathFactory) -> Path:
             rows += [f"b{b},time,{v:.6f},ms" for v in level * (1 + 0.01 * rng.standard_normal(3))]
             counts = 1e6 * (1 + 0.01 * rng.standard_normal(3) + (b > 4 and i >= 20))
             rows += [f"b{b},instructions,{v:.0f}," for v in counts]
-        (folder / f"{i}.csv").write_text("\n".join([*rows, ""]))
-        history.add(folder / f"{i}.csv", commit=commit)
+        history.add(lines(folder / f"{i}.csv", *rows), commit=commit)
     return folder
 
 
@@ -497,32 +489,27 @@ def test_changes_by_commit_metric_state_and_machine(triage: Path) -> None:
     assert [row[1:3] for row in rows] == [[str(n), "benchmarks"] for n in (2, 3, 3)]
     assert ("stands" in rows[0], "undone" in rows[2]) == (True, True)
     one = run(triage, "--commit", shas[30])[1]
-    assert all(f"{name} " in one for name in ("b4", "b5"))
-    assert f"{shas[30][:9]} Change 30 (t)" in one
+    assert all(part in one for part in ("b4 ", "b5 ", f"{shas[30][:9]} Change 30 (t)"))
     usual, every, counter = (
-        json.loads(run(triage, "--json", *more)[1])["results"][0]
-        for more in ((), ("--metric", "all"), ("--metric", "instructions"))
+        answer(triage, *of) for of in ((), ("--metric", "all"), ("--metric", "instructions"))
     )
     assert {change["metric"] for change in usual["changes"]} == {"time"}
     assert [change["benchmark"] for change in counter["changes"]] == ["b5"]
     assert [of["benchmarks"] for of in (usual, counter, every)] == [6, 6, 12]
-    chosen: dict[str, int] = {}
+    states = [change["state"] for change in usual["changes"]]
+    assert {*states} == {"stands", "undone"}
     for state in ("stands", "undone", "blessed", "fixed"):
-        (kept,) = json.loads(run(triage, "--json", "--state", state)[1])["results"]
-        assert {change["state"] for change in kept["changes"]} <= {state}
-        chosen[state] = len(kept["changes"])
-    assert sum(chosen.values()) == 8
+        kept = [change["state"] for change in answer(triage, "--state", state)["changes"]]
+        assert kept == [one for one in states if one == state]
     undone = run(triage, "--state", "undone")[1]
-    assert undone.startswith(f"{chosen['undone']} of 8 changes in 6 benchmarks")
+    assert undone.startswith(f"{states.count('undone')} of 8 changes in 6 benchmarks")
     assert run(triage, "--machine", "*")[1] == run(triage)[1]
     assert "holds no machine Cray*; it has " in refused(triage, "--machine", "Cray*")
 
 
-def test_all_metrics_that_decide_are_named(tmp_path: Path) -> None:
-    """A benchmark without times is followed by its first metric."""
-    rows = ("in,time,1,s", "in,cpu,1,s", "out,heat,1,J")
-    (tmp_path / "r.csv").write_text("\n".join(["benchmark,metric,value,unit", *rows, ""]))
-    sp.History(tmp_path / "s.db", "/").add(tmp_path / "r.csv", commit="c1")
+def test_all_metrics_that_decide_are_named(tmp_path: Path, history: sp.History) -> None:
+    file = lines(tmp_path / "r.csv", "benchmark,metric,ms", "in,time,1", "in,cpu,1", "out,heat,1")
+    history.add(file, commit="c1")
     told = "time, heat are shown; others with --metric: cpu, or all\n"
     assert run(tmp_path, "watch")[2] == f"speedproof: {told}"
 
@@ -532,9 +519,7 @@ def test_what_was_undone_fails_nothing(triage: Path, tmp_path: Path) -> None:
     shas, file = git(triage, "rev-list", "--reverse", "HEAD").split(), tmp_path / "told"
     watch = ("watch", "--last", "40", "--on-alarm", f"touch {file}")
     assert (run(triage, "--fail-on-change")[0], run(triage, *watch)[0], file.exists()) == (0, 0, False)
-    (found,) = json.loads(run(triage, *watch, "--json")[1])["results"]
-    undone = {alarm["undone"] for alarm in found["alarms"] if alarm["slower"]}
-    assert undone == {shas[25]}
+    assert {alarm["undone"] for alarm in answer(triage, *watch)["alarms"] if alarm["slower"]} == {shas[25]}
     assert "undone" in run(triage, *watch)[1]
     earlier = ("--branch", "HEAD~16")
     assert (run(triage, "--fail-on-change", *earlier)[0], run(triage, *watch, *earlier)[0]) == (1, 1)
@@ -549,8 +534,7 @@ def test_a_change_is_noted_and_assigned(triage: Path) -> None:
     assert run(triage, "note", sha[:9], "looks", "real", "--assign", "ann", "--benchmark", "b5")[0] == 0
     assert "stands, ann on it" in run(triage)[1]
     assert run(triage, "--commit", sha)[1].count("noted of b5: looks real (") == 1
-    changes = json.loads(run(triage, "--json", "--commit", sha)[1])["results"][0]["changes"]
-    (change,) = (change for change in changes if change["benchmark"] == "b5")
+    (change,) = (one for one in answer(triage, "--commit", sha)["changes"] if one["benchmark"] == "b5")
     assert (change["state"], change["decided"], change["assigned"]) == ("stands", None, "ann")
     assert "give a remark, or --assign WHO" in run(triage, "note", sha)[2]
 
@@ -558,10 +542,7 @@ def test_a_change_is_noted_and_assigned(triage: Path) -> None:
 def test_an_alarm_is_handed_to_a_command(
     repository: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """What --json writes of new undecided ones is its input, once: unless it failed, or is another command.
-
-    The answer comes first, and nothing that the command writes is in it.
-    """
+    """The JSON of new undecided ones, once, unless it failed or is another command; the answer comes first."""
     shutil.copytree(repository, tmp_path, dirs_exist_ok=True)
     run(tmp_path, "reopen", git(tmp_path, "rev-list", "--reverse", "HEAD").split()[SLOWER_FROM])
     file, failing = tmp_path / "body.json", tmp_path / "failing"
@@ -592,7 +573,6 @@ def test_an_alarm_is_handed_to_a_command(
 def test_the_notifications_of_the_manual(
     triage: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Both examples send the benchmark of a slowdown, and the command that measures it again."""
     if shutil.which("jq") is None:
         pytest.skip("needs jq")
     page = (Path(__file__).parents[2] / "docs" / "history.md").read_text(encoding="utf-8")
@@ -640,9 +620,9 @@ def test_a_commit_alone_is_no_branch_but_git_named_it(tmp_path: Path) -> None:
     """CI checks out commits, not branches: what is added there is followed there, and nowhere else."""
     committed(tmp_path, [""])
     git(tmp_path, "checkout", "-q", "--detach")
-    (tmp_path / "a.txt").write_text("1.0\n1.1\n")
-    sp.History(tmp_path / "s.db", tmp_path).add(tmp_path / "a.txt")
-    assert len(sp.History(tmp_path / "s.db", tmp_path).changes().commits) == 1
+    history = sp.History(tmp_path / "s.db", tmp_path)
+    history.add(lines(tmp_path / "a.txt", "1.0", "1.1"))
+    assert len(history.changes().commits) == 1
     (tmp_path / "other").mkdir()
     git(tmp_path / "other", "init", "-q")
     with pytest.raises(sp.SpeedproofError, match="git knows no HEAD"):
@@ -669,7 +649,7 @@ def test_projects_stand_on_one_page(repository: Path, tmp_path: Path) -> None:
 def test_an_alarm_names_the_command_that_confirms_it(repository: Path) -> None:
     """Of the last 60 commits the slowdown is an alarm, exit code 1 while nobody decided; of the last 3, none."""
     shas = git(repository, "rev-list", "--reverse", "HEAD").split()
-    (alarm,) = json.loads(run(repository, "watch", "--last", "60", "--json")[1])["results"][0]["alarms"]
+    (alarm,) = answer(repository, "watch", "--last", "60")["alarms"]
     assert abs(shas.index(alarm["bad"]) - SLOWER_FROM) <= 1
     assert run(repository, "reopen", alarm["bad"])[0] == 0
     words = shlex.split(alarm["confirm"])
@@ -687,14 +667,13 @@ def test_an_alarm_names_the_command_that_confirms_it(repository: Path) -> None:
     (line,) = (line for line in run(repository, "--benchmark", "parse")[1].splitlines() if "slower" in line)
     bars = [ch for ch in line if "\u2581" <= ch <= "\u2588"]
     assert max(bars[:7]) < min(bars[8:])  # the step is seen, two thirds along the line
-    (change,) = json.loads(run(repository, "--json")[1])["results"][0]["changes"]
+    (change,) = answer(repository)["changes"]
     assert shas.index(change["earliest"]) <= SLOWER_FROM <= shas.index(change["latest"])
     assert change["low"] < 1.05 < change["high"]
     assert (change["slower"], change["benchmark"]) == (True, "parse")
 
 
 def test_a_benchmark_is_named_by_a_part_or_a_pattern(repository: Path) -> None:
-    """As its whole name does; what is decided where nothing changed says so."""
     whole = run(repository, "show", "parse")[1]
     assert "... 50 earlier commits: --all" in whole
     assert all(f"Change {i}\n" in run(repository, "show", "parse", "--all")[1] for i in (0, 59))
@@ -711,33 +690,26 @@ def test_a_benchmark_is_named_by_a_part_or_a_pattern(repository: Path) -> None:
 
 
 @pytest.mark.parametrize(("words", "told"), [
-    (["add"], "missing argument 'FILE...'"),
-    (["add", "nowhere.json"], "no such file"),
-    (["add", "nowhere.json", "--machine", ""], "invalid value for '--machine': '' is no name"),
-    (["bless"], "missing argument 'COMMIT'"),
-    (["page"], "missing option '-o'"),
-    (["forget", "0000000"], "holds no commit 0000000; added last: HEAD, "),
-    (["show", "unknown"], "holds no benchmark unknown; "),
-    (["query", "parse", "prnt"], "holds no benchmark prnt; do you mean print?"),
-    (["query", "x*"], "holds no benchmark x*; available: parse, print"),
-    (["show", "p"], "holds several benchmarks p: parse, print"),
-    (["show"], "missing argument 'BENCHMARK'"), (["add", HYPERFINE, "--commit", ""], "'' names no commit"),
-    (["dance"], "no such action; choose one of add, "),
-    (["wacth"], "no such action; did you mean watch?"),
-    (["--branch", "main", "show", "parse"], "name the action first: speedproof history show"),
-    (["--fdr", "show", "parse"], "name the action first: speedproof history show"),
+    ("add", "missing argument 'FILE...'"), ("add nowhere.json", "no such file"),
+    ("add nowhere.json --machine=", "invalid value for '--machine': '' is no name"),
+    ("bless", "missing argument 'COMMIT'"), ("page", "missing option '-o'"),
+    ("forget 0000000", "holds no commit 0000000; added last: HEAD, "),
+    ("show unknown", "holds no benchmark unknown; "), ("show", "missing argument 'BENCHMARK'"),
+    ("query parse prnt", "holds no benchmark prnt; do you mean print?"),
+    ("query x*", "holds no benchmark x*; available: parse, print"),
+    ("show p", "holds several benchmarks p: parse, print"), (f"add {HYPERFINE} --commit=", "'' names no commit"),
+    ("dance", "no such action; choose one of add, "), ("wacth", "no such action; did you mean watch?"),
+    ("--branch main show parse", "name the action first: speedproof history show"),
+    ("--fdr show parse", "name the action first: speedproof history show"),
 ])  # fmt: skip
-def test_errors_in_words(repository: Path, words: list[str], told: str) -> None:
-    """Exit code 2 and what to do."""
+def test_errors_in_words(repository: Path, words: str, told: str) -> None:
     newest = git(repository, "rev-parse", "--short=9", "HEAD")
-    assert told.replace("HEAD", newest) in refused(repository, *words)
+    assert told.replace("HEAD", newest) in refused(repository, *words.split())
 
 
 def test_outside_a_repository_a_commit_must_be_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """HEAD means nothing without git; any name of a commit will do. One cause of many files is told once."""
-    files = [str(tmp_path / f"{i}.txt") for i in range(6)]
-    for file in files:
-        Path(file).write_text("1\n2\n")
+    files = [lines(tmp_path / f"{i}.txt", "1", "2") for i in range(6)]
     for _ in ("no repository", "no git"):
         err = refused(tmp_path, "add", *files, "--unit", "ms")
         assert err.count("no git repository is here; name the commit with --commit") == 1
@@ -748,19 +720,17 @@ def test_outside_a_repository_a_commit_must_be_named(tmp_path: Path, monkeypatch
 
 @pytest.mark.parametrize("head", ["commit,in,cpu_ms", "hash,in,seconds", "sha,in,x", "commit,in,time"])
 def test_a_column_of_commits_is_never_pooled_over(tmp_path: Path, head: str) -> None:
-    """Whatever the only column of values is called: each commit has its sample."""
     rows = [f"c{i},in,{10 + k}" for i in range(3) for k in range(2)]
-    (tmp_path / "r.csv").write_text("\n".join([head.replace("in", "benchmark"), *rows, ""]))
-    assert run(tmp_path, "add", str(tmp_path / "r.csv"), "--unit", "ms")[0] == 0
+    file = lines(tmp_path / "r.csv", head.replace("in", "benchmark"), *rows)
+    assert run(tmp_path, "add", file, "--unit", "ms")[0] == 0
     assert [len(sp.History(tmp_path / "s.db", "/").query(commit=f"c{i}")) for i in range(3)] == [1, 1, 1]
 
 
 def test_a_file_that_names_two_commits_is_refused(tmp_path: Path) -> None:
-    """One of them is to be named; how many samples there are is told."""
-    (tmp_path / "r.csv").write_text("benchmark,ms,version,commit_id,git_commit\nin,10,a,aaa,bbb\n")
+    file = lines(tmp_path / "r.csv", "benchmark,ms,version,commit_id,git_commit", "in,10,a,aaa,bbb")
     told = "r.csv: names several commits (aaa, bbb); name one with --commit\n"
-    assert refused(tmp_path, "add", str(tmp_path / "r.csv")).endswith(told)
-    assert run(tmp_path, "add", str(tmp_path / "r.csv"), "--commit", "ccc")[0] == 0
+    assert refused(tmp_path, "add", file).endswith(told)
+    assert run(tmp_path, "add", file, "--commit", "ccc")[0] == 0
     header, row = run(tmp_path, "query")[1].splitlines()[2:4]
     expected = (["commit", "benchmark", "median"], ["ccc", "in", "10", "ms"])
     assert (header.split()[:3], row.split()[:4]) == expected
@@ -772,47 +742,42 @@ def test_a_file_that_names_two_commits_is_refused(tmp_path: Path) -> None:
 
 def test_what_was_added_is_named_and_a_slip_is_told(tmp_path: Path) -> None:
     """A file without a name gives its benchmark one, which is needed to show it; names of commits stay whole."""
-    (tmp_path / "telco.txt").write_text("1\n2\n")
+    file = lines(tmp_path / "telco.txt", "1", "2")
     names = ["telco_2016-06-15_4bccd854", "telco_2016-07-11_f124cd81"]
     for name in names:
-        out = run(tmp_path, "add", str(tmp_path / "telco.txt"), "--commit", name)[1]
-        assert out.endswith(f"1 sample of {name}\n")
+        assert run(tmp_path, "add", file, "--commit", name)[1].endswith(f"1 sample of {name}\n")
     assert run(tmp_path, "forget", names[0])[1] == f"1 sample of {names[0]} forgotten\n"
-    run(tmp_path, "add", str(tmp_path / "telco.txt"), "--commit", names[0])
+    run(tmp_path, "add", file, "--commit", names[0])
     code, out, _ = run(tmp_path, "show", "telco")
     assert (code, all(name in out for name in names)) == (0, True)
     assert "holds no benchmark tleco; do you mean telco?" in refused(tmp_path, "show", "tleco")
 
 
 def test_what_of_a_file_cannot_be_used_is_told_and_the_rest_is_added(tmp_path: Path) -> None:
-    """By the names of its commands, of which one has no number at all and another some that are none."""
-    timed = {"parse": [1.0, math.nan], "sum": [math.nan, math.nan], "print": [-1.0, 1.0]}
+    """By the names of its commands; a median of 0 is stored, but not followed, as changes are ratios."""
+    timed = {"parse": [1.0, math.nan], "sum": [math.nan, math.nan], "print": [-1.0, 1.0], "idle": [0.0, 0.0]}
     file = hyperfine(tmp_path / "r.json", timed)
     code, out, err = run(tmp_path, "add", f"c1={file}")
-    assert (code, out) == (0, f"c1={file}: 1 sample of c1\n")
-    assert [line.split(": ")[4] for line in err.splitlines()] == ["parse", "sum", "print"]
+    assert (code, out) == (0, f"c1={file}: 2 samples of c1\n")
+    assert [re.findall("parse|sum|print|idle", line)[0] for line in err.splitlines()] == [*timed]
+    assert "idle: stored, but not followed" in err
+    assert "no median is above 0" in refused(tmp_path, "show", "idle")
 
 
 def test_a_hash_that_is_cut_is_the_stored_one(tmp_path: Path) -> None:
     """Where no repository is, too: seven digits are that commit, six are a name, and so are digits of two."""
-    whole: list[str] = ["ab" * 20, "abababac" + "0" * 32]
-    added: list[str] = []
-    for name in (whole[0], whole[0][:9], whole[1], whole[0][:7], whole[1][:6]):
-        (tmp_path / "r.txt").write_text(f"{len(added) + 1}\n2\n")
-        added.append(run(tmp_path, "add", f"{name}={tmp_path / 'r.txt'}")[1])
-    assert len(set(added)) == len(added)
+    whole = ["ab" * 20, "abababac" + "0" * 32]
+    for k, name in enumerate((whole[0], whole[0][:9], whole[1], whole[0][:7], whole[1][:6])):
+        assert run(tmp_path, "add", f"{name}={lines(tmp_path / 'r.txt', f'{k + 1}', '2')}")[0] == 0
     stored = [commit.sha for commit in sp.History(tmp_path / "s.db", "/").store.commits()]
     assert stored == [*whole, whole[0][:7], whole[1][:6]]
 
 
 def test_what_a_growing_file_brings_is_told(tmp_path: Path) -> None:
-    """A file of many commits, which a pipeline adds again after each."""
-    file, told = tmp_path / "r.csv", []
-    for commits in (4, 5):
+    for commits, told in ((4, "4 samples of 4 commits"), (5, "1 new sample, 4 there already")):
         rows = [f"in,{10 * i + k},{i:07x}" for i in range(commits) for k in range(3)]
-        file.write_text("\n".join(["benchmark,ms,commit", *rows, ""]))
-        told.append(run(tmp_path, "add", str(file))[1])
-    assert told == [f"{file}: 4 samples of 4 commits\n", f"{file}: 1 new sample, 4 there already\n"]
+        file = lines(tmp_path / "r.csv", "benchmark,ms,commit", *rows)
+        assert run(tmp_path, "add", file)[1] == f"{file}: {told}\n"
 
 
 def asv_result(file: Path, commit: str, day: int) -> None:
@@ -879,7 +844,7 @@ def test_a_folder_above_a_history_of_asv_is_refused(tmp_path: Path) -> None:
     assert f"add its folder: {tmp_path}/asv/results\n" in refused(tmp_path, "add", str(tmp_path))
     assert not (tmp_path / "s.db").exists()
     (tmp_path / "asv").rename(tmp_path / ".asv")
-    (tmp_path / "r.txt").write_text("1.0\n1.1\n")
+    lines(tmp_path / "r.txt", "1.0", "1.1")
     assert run(tmp_path, "add", str(tmp_path), "--commit", "c1", "--unit", "s")[0] == 0
 
 
@@ -902,11 +867,10 @@ def test_a_command_of_a_file_is_the_same_alone(repository: Path, tmp_path: Path)
     """FILE:VERSION of commands is a benchmark of the same commit, and was there; equal values of a file, too."""
     hyperfine(tmp_path / "both.json", {f"./minidb {word}": [1.0, 1.0] for word in ("insert", "query")})
     rows = [f"{version},b,{value}" for version in ("v1", "v2") for value in (3, 3)]
-    (tmp_path / "v.csv").write_text("\n".join(["version,benchmark,value", *rows, ""]))
+    lines(tmp_path / "v.csv", "version,benchmark,value", *rows)
     for file, part, whole in (
-        ("both.json", "./minidb query", {"./minidb insert", "./minidb query"}),
-        ("v.csv", "v1", {"b"}),
-    ):
+        ("both.json", "./minidb query", {"./minidb insert", "./minidb query"}), ("v.csv", "v1", {"b"}),
+    ):  # fmt: skip
         for order in (1, -1):
             history = sp.History(tmp_path / f"{file}{order}.db", repository)
             for of in (file, f"{file}:{part}")[::order]:
@@ -919,8 +883,7 @@ def test_a_command_of_a_file_is_the_same_alone(repository: Path, tmp_path: Path)
 @pytest.mark.parametrize("given", [["--commit", "tpyo", "FILE"], ["tpyo=FILE"]])
 def test_a_commit_that_was_mistyped_is_refused(repository: Path, tmp_path: Path, given: list[str]) -> None:
     """Where git knows commits, what was named has to be one of them; nothing is stored. Elsewhere it is a name."""
-    (tmp_path / "t.txt").write_text("1\n2\n3\n")
-    words = [word.replace("FILE", str(tmp_path / "t.txt")) for word in given]
+    words = [word.replace("FILE", lines(tmp_path / "t.txt", "1", "2", "3")) for word in given]
     err = refused(tmp_path, "add", *words, "--unit", "s", repository=repository)
     assert "tpyo: git knows no such commit here; give a hash, a tag or a branch" in err
     assert ("--repository" in err, (tmp_path / "s.db").exists()) == (True, False)
@@ -929,23 +892,14 @@ def test_a_commit_that_was_mistyped_is_refused(repository: Path, tmp_path: Path,
         git(tmp_path, "init", "-q")
 
 
-def test_zeros_are_stored_with_a_word(tmp_path: Path) -> None:
-    """Changes are ratios, so a median of 0 is not followed: that is said when it is added, and asked for."""
-    file = hyperfine(tmp_path / "r.json", {"idle": [0.0] * 3, "busy": [1.0, 2.0, 3.0]})
-    code, _, err = run(tmp_path, "add", f"one={file}")
-    assert (code, err.count("idle: stored, but not followed"), err.count("\n")) == (0, 1, 1)
-    assert "no median is above 0" in refused(tmp_path, "show", "idle")
-
-
 def test_versions_that_git_does_not_know_are_added_with_a_remark(repository: Path, tmp_path: Path) -> None:
     """Releases may be measured where no tag names them; beside commits, only those are drawn."""
     known = git(repository, "rev-list", "HEAD").split()[3]
-    file = tmp_path / "v.csv"
     rows = [f"b,{name},{v}" for name in ("v1.2", known[:10]) for v in (1, 2, 3)]
-    file.write_text("\n".join(["benchmark,version,value", *rows, ""]))
+    file = lines(tmp_path / "v.csv", "benchmark,version,value", *rows)
     for folder, remarks in ((repository, 1), (tmp_path, 0)):
         (tmp_path / f"{remarks}").mkdir()
-        code, _, err = run(tmp_path / f"{remarks}", "add", str(file), "--unit", "s", repository=folder)
+        code, _, err = run(tmp_path / f"{remarks}", "add", file, "--unit", "s", repository=folder)
         told = err.count("git knows no commit v1.2 here: stored, but not shown")
         assert (code, told, err.count("\n")) == (0, remarks, remarks)
     found = sp.History(tmp_path / "1" / "s.db", repository)
@@ -956,7 +910,6 @@ def test_versions_that_git_does_not_know_are_added_with_a_remark(repository: Pat
 
 
 def test_reading_makes_no_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An error that names the file and what makes it, and no file."""
     monkeypatch.chdir(tmp_path)
     with pytest.raises(sp.SpeedproofError, match=r"nosuch\.db: no such store.*history add"):
         sp.History("nosuch.db").changes()
@@ -970,12 +923,9 @@ def test_reading_makes_no_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_what_is_left_out_and_what_is_too_short_is_told(tmp_path: Path) -> None:
-    """Of 12 commits 2 are not listed; a benchmark of 3 commits shows nothing."""
     grown(tmp_path, range(12), lambda i: dict.fromkeys(("long", "short one")[: 2 if i < 3 else 1], 9))
-    whole, short, shown, every = (
-        run(tmp_path, *words)[1]
-        for words in ((), ("show", "short one"), ("show", "long"), ("show", "long", "--all"))
-    )
+    asked = ((), ("show", "short one"), ("show", "long"), ("show", "long", "--all"))
+    whole, short, shown, every = (run(tmp_path, *words)[1] for words in asked)
     assert "1 of 2 benchmarks show nothing: fewer than 8 commits on a machine." in whole
     assert "So few commits of a benchmark on a machine show nothing: measure 8 or more," in short
     assert "... 2 earlier commits: --all" in shown
@@ -983,48 +933,44 @@ def test_what_is_left_out_and_what_is_too_short_is_told(tmp_path: Path) -> None:
     assert "no commit deadbeef; added last: c11, c10, c09, c08" in refused(tmp_path, "bless", "deadbeef")
 
 
-def test_the_columns_of_a_csv_are_chosen(tmp_path: Path) -> None:
-    """Of one file each column that is asked for, once; a role that there is not is told."""
+def test_the_columns_of_a_csv_are_chosen(tmp_path: Path, history: sp.History) -> None:
     rows = [f"c{i},sort,{i + k / 10},{2 * i + k / 10}" for i in (1, 2) for k in range(3)]
-    (tmp_path / "r.csv").write_text("\n".join(["commit,benchmark,wall_ms,cpu_ms", *rows, ""]))
+    file = lines(tmp_path / "r.csv", "commit,benchmark,wall_ms,cpu_ms", *rows)
     for column, benchmark, new in (("wall", "", 2), ("cpu", "cpu", 2), ("wall", "", 0)):
-        words = ("add", str(tmp_path / "r.csv"), "--json", "--benchmark", benchmark)
-        (added,) = json.loads(run(tmp_path, *words, "--column", f"value={column}_ms")[1])["results"]
+        words = ("add", file, "--benchmark", benchmark, "--column")
+        added = answer(tmp_path, *words, f"value={column}_ms")
         assert (added["samples"], added["known"], added["there"]) == (new, not new, 2 - new)
-    medians = {
-        (r.benchmark, r.commit): round(r.median, 9) for r in sp.History(tmp_path / "s.db", "/").query()
-    }
+    medians = {(r.benchmark, r.commit): round(r.median, 9) for r in history.query()}
     expected = {"sort": (1.1e-3, 2.1e-3), "cpu": (2.1e-3, 4.1e-3)}
     assert medians == {(name, f"c{i}"): of[i - 1] for name, of in expected.items() for i in (1, 2)}
-    err = refused(tmp_path, *words, "--column", "values=wall_ms")
-    assert "'values' is not a role of a CSV column; the roles are" in err
+    assert "'values' is not a role of a CSV column; the roles" in refused(tmp_path, *words, "values=wall_ms")
 
 
 @pytest.mark.parametrize("session", ["", "night"])
 @pytest.mark.parametrize("runs", [1, 3])
-def test_what_was_forgotten_of_a_file_is_added_again(tmp_path: Path, session: str, runs: int) -> None:
+def test_what_was_forgotten_of_a_file_is_added_again(
+    tmp_path: Path, history: sp.History, session: str, runs: int
+) -> None:
     """And nothing else of it, also where a commit has one value, which another commit may have by chance."""
     rows = [f"c{i},sort,{i + k / 10}" for i in range(3) for k in range(runs)]
-    (tmp_path / "r.csv").write_text("\n".join(["commit,benchmark,ms", *rows, ""]))
-    history = sp.History(tmp_path / "s.db", "/")
+    file = lines(tmp_path / "r.csv", "commit,benchmark,ms", *rows)
     for forgotten, new in (((), 3), ((), 0), (("c1",), 1), (("c0", "c2"), 2), ((), 0)):
         for commit in forgotten:
             history.forget(commit)
-        added = history.add(tmp_path / "r.csv", session=session, machine="ant")
+        added = history.add(file, session=session, machine="ant")
         assert (added.samples, added.there, added.known) == (new, 3 - new, not new)
         assert sorted(row.commit for row in history.query()) == ["c0", "c1", "c2"]
 
 
 def test_an_anchor_is_named_as_git_names_it(tmp_path: Path) -> None:
-    """A tag and the first digits of a hash are the version that the file calls by its hash; others are none."""
     old, new = committed(tmp_path, ["", ""])
     git(tmp_path, "tag", "v1.0", "HEAD~1")
     rows = [f"{sha},sort,{1 + k / 10}" for sha in (old, new) for k in range(3)]
-    (tmp_path / "r.csv").write_text("\n".join(["version,benchmark,time", *rows]))
+    file = lines(tmp_path / "r.csv", "version,benchmark,time", *rows)
     for k, name in enumerate(("v1.0", old[:9], old)):
         history = sp.History(tmp_path / f"{k}.db", tmp_path)
-        history.add(tmp_path / "r.csv", anchor=name)
+        history.add(file, anchor=name)
         assert {track.basis for track in history.changes().tracks} == {old}
         assert [history.find(one) for one in ("v1.0", "HEAD~1", old[:7], "HEAD")] == [old, old, old, new]
     with pytest.raises(sp.SpeedproofError, match="holds no version 'v2' to be the anchor"):
-        sp.History(tmp_path / "4.db", tmp_path).add(tmp_path / "r.csv", anchor="v2")
+        sp.History(tmp_path / "4.db", tmp_path).add(file, anchor="v2")

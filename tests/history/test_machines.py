@@ -15,7 +15,6 @@ PAIRS = Path(__file__).parents[2].parent / "shared" / "data" / "pyperf-jit-pairs
 
 
 def suite_of(**fields: str) -> Suite:
-    """A suite whose file says so much of its machine."""
     return Suite.from_records([("v", Record("sort", np.array([1.0]), fields=tuple(fields.items())))])
 
 
@@ -65,5 +64,4 @@ def test_real_pairs_are_no_sessions_of_one_commit(tmp_path: Path) -> None:
     ("unknown machine", "unknown machine"),
 ])  # fmt: skip
 def test_a_number_of_processors_says_so(identity: str, label: str) -> None:
-    """What people read of a machine whose files tell little."""
     assert label_of(identity) == label

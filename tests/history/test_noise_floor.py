@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 from scipy import stats
 from tests.command import speedproof as run
+from tests.command import write
+from tests.history.measured import lines
 
 import speedproof as sp
 from speedproof.corpus.read import query
@@ -29,8 +31,7 @@ def written(folder: Path, name: str, rng: np.random.Generator, factors: dict[str
     for benchmark, factor in factors.items():
         session = factor * math.exp(0.02 * rng.standard_normal())
         rows += [f"{benchmark},{v:.6f},ms" for v in session * (1 + 0.003 * rng.standard_normal(12))]
-    (folder / name).write_text("\n".join(rows) + "\n")
-    return str(folder / name)
+    return lines(folder / name, *rows)
 
 
 @pytest.fixture(scope="module")
@@ -52,31 +53,27 @@ def test_what_sessions_explain_is_not_shown(folder: Path) -> None:
     plain = sp.compare_suite(sp.read(*files))
     held = sp.compare_suite(sp.read(*files), store=folder / "s.db")
     assert plain["parse"].verdict is not Verdict.UNDECIDED
-    assert [held[name].verdict.value for name in ("parse", "print", "new one")] == [
-        "undecided", "slower", "undecided",
-    ]  # fmt: skip
+    verdicts = [held[name].verdict.value for name in ("parse", "print", "new one")]
+    assert verdicts == ["undecided", "slower", "undecided"]
     for name in held.benchmarks:
         assert held[name].lower <= plain[name].lower
         assert held[name].upper >= plain[name].upper
     floor, other = (held[name].headline.floor for name in ("print", "new one"))
     assert floor is not None
     assert other is not None
-    assert floor.sessions == 12
-    assert other.sessions == 0  # the other benchmarks speak for it
+    assert (floor.sessions, other.sessions) == (12, 0)  # the other benchmarks speak for this one
     assert 0.01 < floor.deviation < 0.04
     reach = math.expm1(stats.t.ppf(0.95, floor.degrees) * math.sqrt(2) * floor.deviation)
     assert floor.reach == pytest.approx(reach)
     told = str(sp.History(folder / "s.db", folder).changes())
     assert f"Two sessions of one commit differ by up to {100 * reach:.1f} % (95 %)." in told
-    code, out, _ = run("compare", *files, "--store", str(folder / "s.db"), "--only", "parse")
-    assert code == 0
+    out = run("compare", *files, "--store", folder / "s.db", "--only", "parse")[1]
     assert "Sessions of the same code differ by up to" in " ".join(out.split())
 
 
 def test_compare_and_gate_agree_to_the_digit(folder: Path) -> None:
-    """Both call the same function; JSON tells the floor."""
     files = ("--baseline", f"{folder / 'old.csv'}", "--candidate", f"{folder / 'new.csv'}")
-    code, out, _ = run("gate", *files, "--store", str(folder / "s.db"), "--json")
+    code, out, _ = run("gate", *files, "--store", folder / "s.db", "--json")
     assert code == 1
     answer = json.loads(out)
     rows = {row["benchmark"]: row for row in answer["gate"]["rows"]}
@@ -92,7 +89,6 @@ def test_compare_and_gate_agree_to_the_digit(folder: Path) -> None:
 
 
 def test_one_pair_of_samples_takes_a_store(folder: Path) -> None:
-    """sp.compare, by the benchmark's name."""
     x = np.linspace(1.00, 1.002, 12)
     assert sp.compare(x, x * 1.02, unit="ms").verdict is Verdict.SLOWER
     held = sp.compare(x, x * 1.02, unit="ms", benchmark="parse", store=folder / "s.db")
@@ -121,9 +117,8 @@ def test_turns_in_one_session_need_no_floor_and_a_margin_holds_against_it() -> N
     # Equal medians are equivalent within 10 %, and not within 2 %, when sessions differ by 2 %.
     values = np.linspace(1.0, 1.001, 12)
     for margin, told in ((0.02, "undecided"), (0.1, "equivalent")):
-        prepared = PreparedPairs(
-            [Pair(Key("b"), Sample(values), Sample(values[::-1]))], Rules(margin=margin, floor=FLOOR)
-        )
+        pair = Pair(Key("b"), Sample(values), Sample(values[::-1]))
+        prepared = PreparedPairs([pair], Rules(margin=margin, floor=FLOOR))
         assert answers("typical", prepared)[0].verdict.value == told
 
 
@@ -139,12 +134,10 @@ def test_a_corpus_is_held_against_it_as_its_files_are(folder: Path, tmp_path: Pa
     assert len(rows) == len(direct.result.comparisons)
     for c in direct.result.comparisons:
         row = rows[c.benchmark, c.protocol]
-        own = [row[name] for name in ("low", "high", "pvalue", "pvalue_slower")]
-        expected = [c.speedup.low, c.speedup.high, c.pvalue, c.pvalue_slower]
-        assert row["verdict"] == c.verdict.value
+        assert (row["verdict"], c.floor is None) == (c.verdict.value, False)
+        own = [row[name] for name in ("low", "high", "pvalue", "pvalue_slower", "floor_reach")]
+        expected = [c.speedup.low, c.speedup.high, c.pvalue, c.pvalue_slower, c.floor and c.floor.reach]
         assert own == pytest.approx(expected, rel=1e-12)
-        assert c.floor is not None
-        assert row["floor_reach"] == pytest.approx(c.floor.reach, rel=1e-12)
     means = (found.conclusion.results[0].geometric_means, direct.result.geometric_means)
     assert all(means)
     for name in ("these", "like_these"):
@@ -152,38 +145,29 @@ def test_a_corpus_is_held_against_it_as_its_files_are(folder: Path, tmp_path: Pa
         assert own_ends == pytest.approx(ends, rel=1e-12)
     lines = [[line for line in str(r).splitlines() if "essions" in line] for r in (found, direct)]
     assert lines[0] == lines[1] != []
-    plain = corpus.compare(workers=1)
-    assert plain.conclusion.sessions is None
-    assert plain.conclusion.answers != found.conclusion.answers
-    code, out, err = run("corpus", "compare", corpus.place, "--store", str(store), "--workers", "2")
-    assert (code, err) == (0, "")
-    assert "1 slower, 2 undecided of 3" in out
+    plain = corpus.compare(workers=1).conclusion
+    assert plain.sessions is None
+    assert plain.answers != found.conclusion.answers
+    code, out, err = run("corpus", "compare", corpus.place, "--store", store, "--workers", "2")
+    assert (code, "1 slower, 2 undecided of 3" in out, err) == (0, True, "")
 
 
-def test_stores_that_cannot_tell(tmp_path: Path) -> None:
-    """A store that is not there is not made; one without repeated sessions says what to add."""
+def test_stores_that_cannot_tell(folder: Path, tmp_path: Path) -> None:
+    """One that is not there is not made; one without repeated sessions, or of other metrics, says so."""
     x, where = np.linspace(1.0, 1.1, 9), tmp_path / "s.db"
     with pytest.raises(sp.SpeedproofError, match="no such store"):
         sp.compare(x, x, store=where)
     assert not where.exists()
-    (tmp_path / "a.txt").write_text("1\n2\n3\n")
-    sp.History(where, tmp_path).add(tmp_path / "a.txt", commit="a", unit="ms")
+    old, new = (write(tmp_path / f"{name}.txt", x * level) for name, level in (("old", 1), ("new", 2)))
+    sp.History(where, tmp_path).add(old, commit="a", unit="ms")
     with pytest.raises(sp.SpeedproofError, match="no commit was measured in two sessions"):
         sp.compare(x, x, store=where)
-
-
-def test_a_store_that_knows_nothing_of_these_is_told(folder: Path, tmp_path: Path) -> None:
-    """The store has times in two sessions; of memory nothing is counted in, and one remark says so."""
-    for name, level in (("old", 100), ("new", 200)):
-        (tmp_path / f"{name}.csv").write_text(
-            "\n".join(["benchmark,value,unit", *(f"m,{level + i},MB" for i in range(8)), ""])
-        )
-    old, new = str(tmp_path / "old.csv"), str(tmp_path / "new.csv")
-    store = ["--store", str(folder / "s.db")]
-    for words in (["compare", old, new], ["gate", "--baseline", old, "--candidate", new]):
-        assert run(*words, *store)[2].count("no commit with two sessions of these benchmarks") == 1
     pytest.importorskip("pyarrow")
-    asked = ("corpus", "compare", sp.Corpus.build([old, new], tmp_path / "c").place, "--workers", "1")
-    assert run(*asked, *store)[2].count("no commit with two sessions of these benchmarks") == 1
-    known = ["compare", str(folder / "old.csv"), str(folder / "new.csv"), *store]
-    assert "two sessions of these" not in run(*known)[2]
+    corpus = sp.Corpus.build([old, new], tmp_path / "c", unit="MB").place
+    sides = ("--baseline", old, "--candidate", new, "--unit", "MB")
+    asked = (
+        ("compare", old, new, "--unit", "MB"), ("gate", *sides), ("corpus", "compare", corpus, "--workers", "1"),
+    )  # fmt: skip
+    for words in (*asked, ("compare", folder / "old.csv", folder / "new.csv")):
+        err = run(*words, "--store", folder / "s.db")[2]
+        assert err.count("no commit with two sessions of these benchmarks") == (words in asked)

@@ -34,7 +34,6 @@ LINE = Followed(line=ALL)
 
 
 def noisy(seed: int, size: float, at: int, *, noise: float = 0.01, n: int = 80) -> list[float]:
-    """Values with a step."""
     values = noise * np.random.default_rng(seed).standard_normal(n) + size * (np.arange(n) >= at)
     return [float(value) for value in values]
 
@@ -295,7 +294,6 @@ def test_what_is_news() -> None:
 
 @pytest.mark.slow
 def test_a_drift_that_is_confirmed_stands_as_long_as_it_goes_on() -> None:
-    """For more commits than those that are looked at."""
     for seed in range(4):
         values = np.array(noisy(seed, 0.0, 0)) + 0.08 * np.clip((np.arange(80) - 20) / 40, 0.0, 1.0)
         red = [bool(answer.confirmed) for answer in looks(values[:70].tolist(), 30)]
@@ -497,7 +495,6 @@ def test_a_commit_stands_while_one_of_its_changes_does() -> None:
 
 
 def test_results_print_themselves(tmp_path: Path) -> None:
-    """print() shows the sheet, a notebook a table, repr() one line."""
     history = sp.History(tmp_path / "s.db", tmp_path)
     for i in range(12):
         if i in (10, 11):  # the first ten commits of a level raise no alarm

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import signal
+import re
 import sqlite3
 import subprocess
 import sys
@@ -15,7 +15,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import speedproof as sp
 from speedproof.api.history import History
 from speedproof.data.suite import Key, Record, Suite
 from speedproof.errors import SpeedproofError, UsageError
@@ -25,39 +24,42 @@ from speedproof.history.database import Connection, Database
 from speedproof.history.store import HistoryStore
 from speedproof.history.transfer import export_store
 
-OPENED = """
+WRITER = """
 import resource, sys
 import numpy as np
 from speedproof.data.suite import Record, Suite
 from speedproof.history.commits import Commit
 from speedproof.history.store import HistoryStore
-store = HistoryStore(sys.argv[1])
+where, name, count, size, *limit = sys.argv[1:]
+store = HistoryStore(where)
+if limit:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (int(limit[0]),) * 2)
+for i in range(int(count)):
+    of = f"{name}-{i}"
+    values = np.random.default_rng(1).random((20, int(size)))
+    suite = Suite.from_records((of, Record(f"bench{k}", row)) for k, row in enumerate(values))
+    store.add(suite, {of: Commit(of)}, path=of, digest=of)
+    print(of, flush=True)
 """
-WRITER = (
-    OPENED
-    + """
-for i in range(int(sys.argv[3])):
-    name = f"{sys.argv[2]}-{i}"
-    suite = Suite.from_records([(name, Record(f"bench{k}", np.arange(1.0, 50.0))) for k in range(20)])
-    store.add(suite, {name: Commit(name)}, path=name, digest=name)
-    print(name, flush=True)
-"""
-)
+
+
+@pytest.fixture
+def writer(tmp_path: Path) -> list[str]:
+    """Who adds files of 20 samples: given a store, a name, how many, of what size, and how large it may grow."""
+    (tmp_path / "writer.py").write_text(WRITER)
+    return [sys.executable, "-B", str(tmp_path / "writer.py")]  # compiled modules would be cut, too
 
 
 def shas(store: HistoryStore) -> list[str]:
-    """The commit of every sample, in the order of adding."""
     found = store.measurements()
     return [found.commits[place].sha for place in found.commit]
 
 
 def suite_of(version: str, *values: float, unit: str = "s", benchmark: str = "sort") -> Suite:
-    """A suite of one sample."""
     return Suite.from_records([(version, Record(benchmark, np.array(values), unit=unit))])
 
 
 def test_everything_comes_back(where: str) -> None:
-    """Values, nesting, unit and direction are as they were added."""
     values, processes = np.array([1.5, 2.5, 8.0, 0.1]), np.array([0, 0, 0, 1])
     record = Record("sort", values, unit="B/s", metric="throughput", processes=processes)
     store, commit = HistoryStore(where), Commit("abc", "Sort faster", "2026-01-02")
@@ -76,13 +78,10 @@ def test_everything_comes_back(where: str) -> None:
 
 
 def test_a_benchmark_keeps_its_unit_and_nothing_of_the_file_is_added(where: str) -> None:
-    """A file in another unit is refused whole."""
     store = HistoryStore(where)
     store.add(suite_of("v", 1.0), {"v": Commit("a")}, path="f", digest="1")
-    bad = Suite.from_records([
-        ("w", Record("other", np.array([1.0]))),
-        ("w", Record("sort", np.array([3.0]), unit="B", metric="time")),
-    ])  # fmt: skip
+    records = (Record("other", np.array([1.0])), Record("sort", np.array([3.0]), unit="B", metric="time"))
+    bad = Suite.from_records(("w", record) for record in records)
     with pytest.raises(SpeedproofError, match=r"g: sort .* nothing of the file was added"):
         store.add(bad, {"w": Commit("b")}, path="g", digest="2")
     assert len(store.measurements()) == 1
@@ -90,116 +89,78 @@ def test_a_benchmark_keeps_its_unit_and_nothing_of_the_file_is_added(where: str)
 
 
 def test_many_may_open_a_new_store_at_once(where: str) -> None:
-    """One of them makes the tables."""
     with ThreadPoolExecutor(8) as pool:
         stores = [*pool.map(HistoryStore, [where] * 8)]
     assert [store.commits() for store in stores] == [()] * 8
 
 
 @pytest.mark.slow
-def test_twenty_writers_at_a_time(where: str, tmp_path: Path) -> None:
-    """Nothing is lost and nothing is twice when twenty programs write together."""
-    script = tmp_path / "writer.py"
-    script.write_text(WRITER)
+def test_twenty_writers_at_a_time(where: str, writer: list[str]) -> None:
     writers = [
-        subprocess.Popen([sys.executable, str(script), where, f"w{k % 10}", "2"], stdout=subprocess.DEVNULL)
+        subprocess.Popen([*writer, where, f"w{k % 10}", "2", "50"], stdout=subprocess.DEVNULL)
         for k in range(20)
     ]
-    assert [writer.wait() for writer in writers] == [0] * 20
+    assert [one.wait() for one in writers] == [0] * 20
     found = HistoryStore(where).measurements()
     assert len(found) == 10 * 2 * 20  # every second writer added what another had
     assert len(set(zip(found.commit.tolist(), found.series.tolist(), strict=True))) == len(found)
 
 
 @pytest.mark.slow
-def test_kill_leaves_whole_files_only(tmp_path: Path) -> None:
-    """After kill -9 a file is in the store with all its samples or not at all."""
-    where, script = str(tmp_path / "s.db"), tmp_path / "writer.py"
-    script.write_text(WRITER)
-    HistoryStore(where)
+def test_kill_leaves_whole_files_only(tmp_path: Path, writer: list[str]) -> None:
+    where = str(tmp_path / "s.db")
     for k in range(3):
-        writer = subprocess.Popen(
-            [sys.executable, str(script), where, f"w{k}", "500"], stdout=subprocess.PIPE
-        )
-        assert writer.stdout is not None
-        for _ in range(2 + k):
-            writer.stdout.readline()
-        time.sleep(0.002 * k)
-        writer.send_signal(signal.SIGKILL)
-        writer.wait()
-        writer.stdout.close()
+        with subprocess.Popen([*writer, where, f"w{k}", "500", "50"], stdout=subprocess.PIPE) as writing:
+            assert writing.stdout is not None
+            for _ in range(2 + k):
+                writing.stdout.readline()
+            time.sleep(0.002 * k)
+            writing.kill()
     per_commit = Counter(shas(HistoryStore(where)))
     assert len(per_commit) >= 9
     assert set(per_commit.values()) == {20}
 
 
-def test_a_newer_store_is_refused_in_words(tmp_path: Path) -> None:
-    """The message names the remedy, and nothing is changed."""
-    where = tmp_path / "s.db"
-    HistoryStore(str(where))
+def changed(where: Path, statement: str, *values: str) -> str:
+    """A database after a statement of somebody else's."""
     with closing(sqlite3.connect(where)) as connection, connection:
-        connection.execute("UPDATE meta SET value = '99'")
-    with pytest.raises(SpeedproofError, match="newer speedproof"):
-        HistoryStore(str(where))
-    for no_number in ("", "²", "x", "3"):  # no function leads from a store of 3 to the present
-        with closing(sqlite3.connect(where)) as connection, connection:
-            connection.execute("UPDATE meta SET value = ?", (no_number,))
-        with pytest.raises(SpeedproofError, match="no history that"):
-            HistoryStore(str(where))
-    with closing(sqlite3.connect(where)) as connection:
-        assert connection.execute("SELECT value FROM meta").fetchall() == [("3",)]
+        connection.execute(statement, values)
+    return str(where)
 
 
-def test_files_that_are_no_store(tmp_path: Path) -> None:
-    """Text, and a database with tables of its own, are refused in words; an empty file becomes a store."""
+def test_what_is_no_store_of_this_program_is_refused_in_words(tmp_path: Path) -> None:
+    """Newer ones, text, tables of its own, what cannot be opened; an empty file becomes a store."""
     where = tmp_path / "x.db"
     where.write_bytes(b"not a database at all, just text " * 20)
     with pytest.raises(SpeedproofError, match="name another store"):
         History(where)  # at once, not by the first question
     where.write_bytes(b"")
     assert HistoryStore(str(where)).commits() == ()
-    other = tmp_path / "y.db"
-    with closing(sqlite3.connect(other)) as connection, connection:
-        connection.execute("CREATE TABLE cats (name TEXT)")
+    for schema in ("99", "", "²", "x", "3"):  # no function leads from a store of 3 to the present
+        with pytest.raises(
+            SpeedproofError, match="newer speedproof" if schema == "99" else "no history that"
+        ):
+            HistoryStore(changed(where, "UPDATE meta SET value = ?", schema))
+    with closing(sqlite3.connect(where)) as connection:
+        assert connection.execute("SELECT value FROM meta").fetchall() == [("3",)]
     with pytest.raises(SpeedproofError, match="tables that are not a"):
-        HistoryStore(str(other))
-
-
-@pytest.mark.parametrize(
-    "where", ["nonsense://x", "postgresql://nobody@127.0.0.1:1/none", "/nowhere/at/all.db"]
-)
-def test_places_that_cannot_be_opened_are_told(where: str) -> None:
-    """No traceback for a URL of no database, a server that is not there, a folder that is not there."""
-    with pytest.raises(SpeedproofError, match=where.split("?")[0]):
-        HistoryStore(where)
-
-
-FULL = (
-    OPENED
-    + """
-resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]),) * 2)
-rng = np.random.default_rng(1)
-records = [(("big", Record(f"bench{k}", rng.random(5000)))) for k in range(20)]
-store.add(Suite.from_records(records), {"big": Commit("big")}, path="f", digest="big")
-"""
-)
+        HistoryStore(changed(tmp_path / "y.db", "CREATE TABLE cats (name TEXT)"))
+    for place in ("nonsense://x", "postgresql://nobody@127.0.0.1:1/none", "/nowhere/at/all.db"):
+        with pytest.raises(SpeedproofError, match=place):
+            HistoryStore(place)
 
 
 @pytest.mark.slow
-def test_a_full_disk_leaves_the_store_as_it_was(tmp_path: Path) -> None:
+def test_a_full_disk_leaves_the_store_as_it_was(tmp_path: Path, writer: list[str]) -> None:
     """Files may not grow beyond a limit: the file is not added, the rest is there, and adding goes on later."""
-    where, script = tmp_path / "s.db", tmp_path / "full.py"
-    script.write_text(FULL)
+    where = tmp_path / "s.db"
     HistoryStore(str(where)).add(suite_of("v", 1.0), {"v": Commit("a")}, path="f", digest="1")
     limit = str(where.stat().st_size + 200_000)
-    command = [sys.executable, "-B", str(script), str(where), limit]  # compiled modules would be cut, too
-    done = subprocess.run(command, capture_output=True, text=True)
+    done = subprocess.run([*writer, where, "big", "1", "5000", limit], capture_output=True, text=True)
     assert done.returncode == 1
-    assert "SpeedproofError" in done.stderr
-    assert "nothing was added" in done.stderr
+    assert re.search("SpeedproofError.*nothing was added", done.stderr)
     store = HistoryStore(str(where))
-    assert shas(store) == ["a"]
-    assert [c.sha for c in store.commits()] == ["a"]
+    assert shas(store) == [c.sha for c in store.commits()] == ["a"]
     store.add(suite_of("v", 2.0), {"v": Commit("b")}, path="g", digest="2")
     assert shas(store) == ["a", "b"]
 
@@ -248,8 +209,7 @@ def test_damaged_figures_are_named(tmp_path: Path, statement: str, what: str) ->
     store = HistoryStore(str(where))
     for name in "ab":
         store.add(suite_of("v", 1.0, 2.0), {"v": Commit(name)}, path=name, digest=name)
-    with closing(sqlite3.connect(where)) as connection, connection:
-        connection.execute(statement)
+    changed(where, statement)
     exported = tmp_path / "all.gz"
     for read in (store.measurements, lambda: export_store(store, exported)):
         with pytest.raises(SpeedproofError, match=rf"s\.db: is damaged: {what}.*backup"):
@@ -290,7 +250,6 @@ def test_the_order_does_not_depend_on_that_of_the_blocks(where: str) -> None:
 
 
 def test_many_samples_come_back_as_they_were_asked_for(tmp_path: Path) -> None:
-    """More than one question to the database holds, each once and in that order."""
     store = HistoryStore(str(tmp_path / "s.db"))
     suite = Suite.from_records(("v", Record(f"b{i:04d}", np.array([float(i)]))) for i in range(1001))
     store.add(suite, {"v": Commit("a")}, path="f", digest="1")
@@ -299,61 +258,32 @@ def test_many_samples_come_back_as_they_were_asked_for(tmp_path: Path) -> None:
 
 
 def version_of(where: str) -> int:
-    """What a store says of its schema."""
     with Database(where).transaction() as connection:
         return int(connection.rows("SELECT value FROM meta WHERE name = 'schema'")[0][0])
 
 
 def widen(connection: Connection) -> None:
-    """As a next release might: a column more."""
     connection.rows("ALTER TABLE machine ADD COLUMN place TEXT NOT NULL DEFAULT 'here'")
 
 
-@pytest.fixture
-def newer(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A program whose schema is two versions newer."""
-    monkeypatch.setitem(database.MIGRATIONS, database.SCHEMA, widen)
-    monkeypatch.setitem(database.MIGRATIONS, database.SCHEMA + 1, lambda _: None)
-    monkeypatch.setattr(database, "SCHEMA", database.SCHEMA + 2)
-
-
-def filled(where: str, folder: Path) -> list[list[float]]:
-    """A store of this program, and the values that it holds."""
-    (folder / "r.txt").write_text("1.5 2.5 0.1")
-    sp.History(where, folder).add(folder / "r.txt", commit="abc", unit="s")
-    return [[1.5, 2.5, 0.1]]
-
-
-def test_an_older_store_is_brought_forward_once(
-    where: str, tmp_path: Path, request: pytest.FixtureRequest
-) -> None:
-    """Its values are there, in the tables of the newer schema, however often it is opened."""
-    values, before = filled(where, tmp_path), database.SCHEMA
-    request.getfixturevalue("newer")
-    for _ in range(2):
-        store = HistoryStore(where)
-        samples = store.samples(store.measurements().sample.tolist())
-        assert [sample.values.tolist() for sample in samples] == values
-        assert version_of(where) == before + 2
-    with store.transaction() as connection:
-        assert connection.rows("SELECT place FROM machine") == [("here",)]
-
-
-def test_a_migration_that_fails_leaves_the_old_store(
-    where: str, tmp_path: Path, newer: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """All of it or nothing: after an error in the last step the first is undone, too."""
+def test_an_older_store_is_brought_forward_once(where: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its values are there, however often it is opened; an error in the last step undoes the first, too."""
+    before = database.SCHEMA
+    HistoryStore(where).add(suite_of("v", 1.5, 2.5, 0.1), {"v": Commit("a")}, path="f", digest="1")
 
     def fails(_: Connection) -> None:
         raise RuntimeError
 
-    with monkeypatch.context() as patch:
-        patch.setattr(database, "SCHEMA", database.SCHEMA - 2)
-        values = filled(where, tmp_path)
-    with monkeypatch.context() as patch:
-        patch.setitem(database.MIGRATIONS, database.SCHEMA - 1, fails)
-        with pytest.raises(RuntimeError):
-            HistoryStore(where)
-    assert version_of(where) == database.SCHEMA - 2
-    store = HistoryStore(where)  # which would not add the column twice
-    assert [s.values.tolist() for s in store.samples(store.measurements().sample.tolist())] == values
+    monkeypatch.setitem(database.MIGRATIONS, before, widen)
+    monkeypatch.setitem(database.MIGRATIONS, before + 1, fails)
+    monkeypatch.setattr(database, "SCHEMA", before + 2)
+    with pytest.raises(RuntimeError):
+        HistoryStore(where)
+    assert version_of(where) == before
+    monkeypatch.setitem(database.MIGRATIONS, before + 1, lambda _: None)
+    for _ in range(2):  # which would not add the column twice
+        store = HistoryStore(where)
+        (sample,) = store.samples(store.measurements().sample.tolist())
+        assert (sample.values.tolist(), version_of(where)) == ([1.5, 2.5, 0.1], before + 2)
+    with store.transaction() as connection:
+        assert connection.rows("SELECT place FROM machine") == [("here",)]

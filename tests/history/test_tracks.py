@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -54,10 +53,9 @@ def history(rng: np.random.Generator, *, anchored: bool, step: float = 0.0, at: 
 def measured_in(sessions: Sequence[range], level: Callable[[int, int], float], seed: int) -> Track:
     """Of commits in sessions of their own or of several; 1 % of noise, by the session and the commit a level."""
     rng = np.random.default_rng(seed)
+    noise = iter(np.exp(0.01 * rng.standard_normal(sum(map(len, sessions)))))
     rows = [
-        MeasuredCommit(
-            0, s, 0, COMMITS[i], False, level(s, i) * math.exp(0.01 * rng.standard_normal()), 9 * s
-        )
+        MeasuredCommit(0, s, 0, COMMITS[i], False, level(s, i) * next(noise), 9 * s)
         for s, commits in enumerate(sessions)
         for i in commits
     ]
@@ -111,10 +109,8 @@ def test_sessions_of_several_commits_share_the_error_of_their_anchor() -> None:
         track = tracks_of(measurements(rows), COMMITS[:140], MACHINES)[0]
         shown += any(change.shown_by_sessions for change in find_history_changes([track]))
         confirmed += any(alarm.confirmed for alarm in find_alarms([track], KNOWN, (), every=1e3, last=140))
-        slower = [
-            row._replace(location=row.location * (1.2 if row.session >= 7 and not row.anchor else 1.0))
-            for row in rows
-        ]
+        level = [1.2 if row.session >= 7 and not row.anchor else 1.0 for row in rows]
+        slower = [row._replace(location=row.location * of) for row, of in zip(rows, level, strict=True)]
         track = tracks_of(measurements(slower), COMMITS[:140], MACHINES)[0]
         changes = [change for change in find_history_changes([track]) if change.shown_by_sessions]
         assert [change.commit for change in changes if abs(change.factor - 1.0) > 0.1] == [COMMITS[70]]
@@ -151,28 +147,19 @@ def test_what_the_runs_of_a_session_explain_of_the_floor() -> None:
     assert floor is not None
     assert floor.spreads[Key("sort")].within == pytest.approx(np.mean(errors**2))
     # One session on each of two machines tells none, however commits and machines are numbered.
-    rows = [
-        MeasuredCommit(0, 2 * i + of, of, COMMITS[i], False, 1.0 + 0.1 * i + of, 2 * i + of)
-        for i, of in product(range(3), range(2))
-    ]
+    rows = [MeasuredCommit(0, i, i % 2, COMMITS[i // 2], False, 1.0 + 0.1 * i, i) for i in range(6)]
     assert noise_floor(measurements(rows), {0: Key("sort")}, "s.db") is None
 
 
 def test_a_change_is_measured_up_to_the_joints_beside_it() -> None:
-    """A step in the middle of the first anchor's sessions, one in those of the second."""
-    for at in (60, 150):
-        rows = history(np.random.default_rng(3), anchored=True, step=0.05, at=at)
-        track = next(track for track in tracks_of(rows, COMMITS, MACHINES) if track.anchored)
+    """In the middle of the first anchor's sessions, or the second's; at a joint the watch begins anew."""
+    for at, step in ((60, 0.05), (150, 0.05), (100, 1.0)):
+        rows = history(np.random.default_rng(3), anchored=True, step=step, at=at)
+        (track,) = tracks_of(rows, COMMITS, MACHINES)
         (change,) = (c for c in find_history_changes([track]) if c.commit == COMMITS[at])
         parts = [of for of in track.stretches() if of[0] < change.points[1] < of[1]]
-        assert [(change.points[0], change.points[2])] == parts
-
-
-def test_a_change_of_the_anchor_raises_no_alarm() -> None:
-    """A step on the very day is a change; the watch begins anew there."""
-    tracks = tracks_of(history(np.random.default_rng(3), anchored=True, step=1.0, at=100), COMMITS, MACHINES)
-    assert [change.commit for change in find_history_changes(tracks)] == [COMMITS[100]]
-    assert find_alarms(tracks, KNOWN, (), every=1000.0, last=120) == ()
+        assert at == 100 or [(change.points[0], change.points[2])] == parts
+        assert at != 100 or find_alarms([track], KNOWN, (), every=1000.0, last=120) == ()
 
 
 def naive_levels(rows: list[tuple[int, int, float]]) -> tuple[list[float], list[bool], list[int]]:
@@ -193,11 +180,12 @@ def naive_levels(rows: list[tuple[int, int, float]]) -> tuple[list[float], list[
     trial = [not several[s] or (s not in again and at == max(of[s])) for at, s, _ in rows]
     decided = {at for (at, *_), on in zip(rows, trial, strict=True) if on}
     kept = [s in again or on or at not in decided for (at, s, _), on in zip(rows, trial, strict=True)]
-    return (
-        [above[s] for _, s, _ in rows],
-        kept,
-        [first[at] if s in again else s if several[s] else -1 for at, s, _ in rows],
-    )
+    sessions = [first[at] if s in again else s if several[s] else -1 for at, s, _ in rows]
+    return [above[s] for _, s, _ in rows], kept, sessions
+
+
+def logs(row: MeasuredCommit) -> list[float]:
+    return [math.log(v) if v > 0 else math.nan for v in (row.location, row.low, row.high)]
 
 
 def naive_tracks(rows: Sequence[MeasuredCommit], order: Sequence[Commit]) -> list[tuple[Any, ...]]:
@@ -210,12 +198,10 @@ def naive_tracks(rows: Sequence[MeasuredCommit], order: Sequence[Commit]) -> lis
         for row in usable:
             if row.anchor or row.commit not in order:
                 continue
-            value, low, high = (math.log(v) if v > 0 else math.nan for v in (row.location, row.low, row.high))
+            value, low, high = logs(row)
             beside = anchors.get(row.session)
             if beside is not None:
-                level, least, most = (
-                    math.log(v) if v > 0 else math.nan for v in (beside.location, beside.low, beside.high)
-                )
+                level, least, most = logs(beside)
                 down, up = math.hypot(value - low, most - level), math.hypot(high - value, level - least)
                 value -= level
                 low, high = value - down, value + up
@@ -251,19 +237,15 @@ def test_tracks_are_those_of_a_naive_twin(seed: int) -> None:
             for commit in rng.permutation(np.array([*commits, *([anchor] if anchor else [])], object)):
                 value = float(rng.lognormal()) * float(rng.random() > 0.1)
                 bounds = (value * 0.9, value * 1.2) if rng.random() < 0.8 else (math.nan, math.nan)
-                machine = 1 + (session % 3 == 0)
-                rows.append(
-                    MeasuredCommit(
-                        series, session, machine, commit, commit is anchor, value, len(rows), *bounds
-                    )
-                )
+                machine, is_anchor = 1 + (session % 3 == 0), commit is anchor
+                measured = (series, session, machine, commit, is_anchor, value, len(rows), *bounds)
+                rows.append(MeasuredCommit(*measured))
     rows = [rows[k] for k in rng.permutation(len(rows))] if seed % 4 == 3 else rows
     tracks, expected = tracks_of(measurements(rows), order, MACHINES), naive_tracks(rows, order)
     assert [(t.series, t.basis, t.anchored) for t in tracks] == [one[:3] for one in expected]
     for track, (*_, at, value, low, high, sample, session) in zip(tracks, expected, strict=True):
-        assert (track.at.tolist(), track.samples.tolist(), track.session.tolist()) == (
-            [*at], [*sample], [*session]
-        )  # fmt: skip
+        for whole, other in ((track.at, at), (track.samples, sample), (track.session, session)):
+            assert whole.tolist() == [*other]
         for own, other in ((track.values, value), (track.low, low), (track.high, high)):
             np.testing.assert_allclose(own, other, rtol=1e-9, atol=1e-12)
         groups = [[k for k, place in enumerate(at) if place == one] for one in dict.fromkeys(at)]
@@ -295,9 +277,8 @@ def test_changes_of_many_tracks_are_corrected_as_asked() -> None:
 @pytest.mark.parametrize("degrees", [1, 3])
 def test_a_change_where_an_anchor_follows_another(step: float, degrees: int) -> None:
     """Welch's test of 30 points a side with the error of the joint as a third variance, by Satterthwaite."""
-    (track,) = tracks_of(
-        history(np.random.default_rng(3), anchored=True, step=step, at=100), COMMITS, MACHINES
-    )
+    rows = history(np.random.default_rng(3), anchored=True, step=step, at=100)
+    (track,) = tracks_of(rows, COMMITS, MACHINES)
     assert track.degrees == 1  # two sessions measured both
     track = replace(track, degrees=degrees)
     (_, split), (start, _) = track.stretches()
@@ -313,14 +294,11 @@ def test_a_change_where_an_anchor_follows_another(step: float, degrees: int) -> 
     for change in changes:
         assert change.pvalue == pytest.approx(adjusted)
         assert (change.earliest, change.latest, change.sessions) == (COMMITS[100], COMMITS[100], (100, 100))
-        assert change.factor == pytest.approx(
-            math.exp(np.median(track.values[100:]) - np.median(track.values[:100]))
-        )
-        bounds = ratio_of_medians(np.exp(track.values[100:]), np.exp(track.values[:100]), 0.05)
+        new, old = np.exp(track.values[100:]), np.exp(track.values[:100])
+        bounds = ratio_of_medians(new, old, 0.05)
         wider = math.exp(stats.t.ppf(0.95, track.degrees) * track.joint_error(split))
-        assert (change.low, change.high) == pytest.approx(
-            (float(bounds.low) / wider, float(bounds.high) * wider)
-        )
+        told = [np.median(new) / np.median(old), bounds.low / wider, bounds.high * wider]
+        assert [change.factor, change.low, change.high] == pytest.approx(told)
 
 
 @pytest.mark.parametrize(("first", "end", "shown"), [(98, 102, True), (99, 102, False), (98, 101, False)])
@@ -346,17 +324,16 @@ def test_a_joint_is_as_uncertain_as_the_sessions_that_measured_both() -> None:
             for k, (sha, value) in enumerate(own.items())
         ]
         (track,) = tracks_of(measurements(rows), [Commit("c1"), Commit("c2")], MACHINES)
-        logs = np.log(ratios[:count])
-        assert track.level.tolist() == pytest.approx([math.log(2.0), math.log(2.0) + logs.mean()])
+        known = np.log(ratios[:count])
+        assert track.level.tolist() == pytest.approx([math.log(2.0), math.log(2.0) + known.mean()])
         assert track.degrees == count - 1
-        assert track.joint_error(1) == pytest.approx(stats.sem(logs) if count > 1 else math.inf)
+        assert track.joint_error(1) == pytest.approx(stats.sem(known) if count > 1 else math.inf)
 
 
 def test_an_alarm_names_its_commits_and_what_was_decided() -> None:
     """The last before and the first of the new level, the commit that raised it; the newest decision counts."""
-    level = np.where(np.arange(40) < 25, 1.0, 1.5) * np.exp(
-        0.01 * np.random.default_rng(2).standard_normal(40)
-    )
+    noise = 0.01 * np.random.default_rng(2).standard_normal(40)
+    level = np.where(np.arange(40) < 25, 1.0, 1.5) * np.exp(noise)
     tracks = followed(np.log(level).tolist(), commits=COMMITS[:40])
     (expected,) = alarms(tracks[0].level, 200.0)
     assert expected.since == 25
@@ -367,10 +344,8 @@ def test_an_alarm_names_its_commits_and_what_was_decided() -> None:
     assert (alarm.good, alarm.bad, alarm.raised) == (COMMITS[24], COMMITS[25], COMMITS[expected.raised])
     assert alarm.factor == pytest.approx(np.median(level[25:]) / np.median(level[:25]))
     assert alarm.decision is None
-    said = [
-        Triage(COMMITS[k].sha, of, "fixed", "", "", "")
-        for k, of in ((25, ""), (25, "sort"), (25, "parse"), (20, ""))
-    ]
+    places = ((25, ""), (25, "sort"), (25, "parse"), (20, ""))
+    said = [Triage(COMMITS[k].sha, of, "fixed", "", "", "") for k, of in places]
     assert find_alarms(tracks, KNOWN, said, every=200.0, last=40)[0].decision == said[1]
     for every in (0.0, math.inf):
         with pytest.raises(UsageError, match="expected a"):
