@@ -219,9 +219,10 @@ def _on_cluster(work: Callable[[T], R], tasks: Sequence[T], address: str) -> Ite
                 failed = future.exception()
                 if failed is not None and not isinstance(failed, distributed.scheduler.KilledWorker):
                     raise failed
-                left -= 1
                 killed = SpeedproofError("a task's workers were killed again and again; is memory short?")
-                yield future.result() if failed is None else killed
+                outcome = future.result() if failed is None else killed
+                left -= 1
+                yield outcome
                 future.release()
                 for more in start(1):
                     running.add(more)
