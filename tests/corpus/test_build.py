@@ -63,9 +63,8 @@ def test_every_format_comes_back(tmp_path: Path) -> None:
 def test_parts_hold_whole_benchmarks_and_all_of_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("speedproof.corpus.read.TASK", 30)
     place, manifest = opened(put(made_up(100), tmp_path / "c"))
-    names = [
-        set(rows_of(place.lasting, files)["benchmark"].to_pylist()) for files in parts_of(manifest.files)
-    ]
+    parts = [rows_of(place.lasting, files) for files in parts_of(manifest.files)]
+    names = [{*rows["benchmark"].to_pylist()} for rows in parts]
     assert len(names) > 4
     assert sum(map(len, names)) == len(set().union(*names)) == 100
 
@@ -125,13 +124,14 @@ def test_what_killed_processes_left_is_tidied_up(tmp_path: Path) -> None:
     folder = put(made_up(20), tmp_path / "corpus")
     left = {name: folder / "answers" / "x" / f"part-00000.parquet.{name}.1.tmp" for name in ("new", "old")}
     (folder / "answers" / "x").mkdir(parents=True)
-    for file in left.values():
+    for file in (*left.values(), folder / "inputs" / "note.txt"):
         file.touch()
     os.utime(left["old"], (0, 0))
     sp.Corpus(folder).compare("v0", "v1", out=folder / "answers" / "x", workers=1)
     assert [name for name, file in left.items() if file.exists()] == ["new"]
     build(Place.of(folder), lambda builder: [], append=True)
     assert [name for name, file in left.items() if file.exists()] == ["new"]
+    assert {file.suffix for file in (folder / "inputs").iterdir()} == {".parquet"}
 
 
 def test_a_benchmark_larger_than_memory_lies_in_several_files(
@@ -157,7 +157,6 @@ def test_a_benchmark_larger_than_memory_lies_in_several_files(
 
 
 def in_parts(results: Results) -> Results:
-    """The same files, each in parts of three records."""
     return [
         (version, FileResults(f.path, f.records[k : k + 3], more=k + 3 < len(f.records)))
         for version, f in results
@@ -181,15 +180,11 @@ def test_files_in_parts_are_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert parts[at + 8][1].more, "some of it is written before it proves bad"
     found = put(parts, tmp_path / "parts")
     alike(suite_of(list(read_records(str(found)))), suite_of(rows_in(results)))
-    one, other = (Manifest.of(Place.of(folder)) for folder in (whole, found))
-    assert one is not None
-    assert other is not None
+    (_, one), (_, other) = opened(whole), opened(found)
     for name in ("rows", "values", "versions", "metrics", "inputs"):
         assert getattr(other, name) == getattr(one, name)
     assert [row[0] for row in sp.Corpus(found).info().rejected] == ["bad.csv"]
-    assert {p.as_posix() for p in (found / "data").rglob("*.parquet")} == {
-        (found / f.path).as_posix() for f in other.files
-    }
+    assert {*(found / "data").rglob("*.parquet")} == {found / f.path for f in other.files}
 
 
 def test_of_a_thousand_things_left_out_each_is_named(tmp_path: Path) -> None:
@@ -232,11 +227,10 @@ def test_a_bad_file_is_named_and_stops_nothing(tmp_path: Path) -> None:
 
 def test_a_file_whose_name_is_no_text_is_taken(tmp_path: Path) -> None:
     """What stands for bytes that are no UTF-8 in its name is a question mark in the corpus."""
-    path = tmp_path / os.fsdecode(b"a\xff.txt")
-    path.write_text("1\n2\n3\n")
-    bad = tmp_path / os.fsdecode(b"b\xff.txt")
+    good, bad = (tmp_path / os.fsdecode(name) for name in (b"a\xff.txt", b"b\xff.txt"))
+    good.write_text("1\n2\n3\n")
     bad.write_text("1\nx\n")
-    corpus = sp.Corpus.build([path, bad], tmp_path / "c")
+    corpus = sp.Corpus.build([good, bad], tmp_path / "c")
     assert [Path(row["file"]).name for row in corpus.query("FROM rejects").to_pylist()] == ["b?.txt"]
     (sample,) = sp.read(corpus.place).samples.values()
     assert sample.values.tolist() == [1.0, 2.0, 3.0]
@@ -248,60 +242,54 @@ def test_reading_nothing_at_all_is_an_error(tmp_path: Path) -> None:
     bad, good = tmp_path / "bad.txt", tmp_path / "good.txt"
     bad.write_text("ERROR\n")
     good.write_text("1.5\n1.6\n")
-    with pytest.raises(SpeedproofError, match=r"nothing could be read: .*bad\.txt: .*\(and 1 more\)"):
-        sp.Corpus.build([bad, tmp_path / "none.json"], tmp_path / "c")
-    assert [file.name for file in (tmp_path / "c").rglob("*") if file.is_file()] == [".lock"]
+    refused: list[tuple[list[Any], str]] = [
+        ([bad, tmp_path / "none.json"], r"nothing could be read: .*bad\.txt: .*\(and 1 more\)"),
+        ([], "the list names none"), ([good, f"{good}:good"], "takes files whole"),
+    ]  # fmt: skip
+    for files, told in refused:
+        with pytest.raises(SpeedproofError, match=told):
+            sp.Corpus.build(files, tmp_path / "c")
+        assert [file.name for file in (tmp_path / "c").rglob("*") if file.is_file()] == [".lock"]
     corpus = sp.Corpus.build([good], tmp_path / "c")
     assert corpus.info().rejects == 0
     with pytest.raises(SpeedproofError, match="nothing could be read"):
         sp.Corpus.build([bad], tmp_path / "c", append=True)
     assert (corpus.info().rows, corpus.info().complete) == (1, True)
     sp.Corpus.build([good], tmp_path / "c", append=True)
-    refused: list[tuple[list[str], str]] = [
-        ([], "the list names none"),
-        ([str(good), f"{good}:good"], "takes files whole"),
-    ]
-    for files, told in refused:
-        with pytest.raises(UsageError, match=told):
-            sp.Corpus.build(files, tmp_path / "d")
-        assert [file.name for file in (tmp_path / "d").rglob("*") if file.is_file()] == [".lock"]
 
 
 def test_other_readers_find_plain_parquet(tmp_path: Path) -> None:
-    """PyArrow alone, which knows nothing of us, reads the columns as they are documented."""
-    folder = put(made_up(30), tmp_path / "corpus")
-    table = pq.read_table(folder / "data", partitioning=None)
-    columns = (table[name].to_pylist() for name in ("benchmark", "version", "values"))
-    by_name = {(benchmark, version): values for benchmark, version, values in zip(*columns, strict=True)}
-    assert by_name == {(r.benchmark, r.version): r.values.tolist() for r in rows_in(made_up(30))}
-    file = next((folder / "data").rglob("*.parquet"))
-    group = pq.ParquetFile(file).metadata.row_group(0)
-    names = [group.column(i).path_in_schema for i in range(group.num_columns)]
-    statistics = group.column(names.index("benchmark")).statistics
-    assert (statistics.min, statistics.max) == ("bench/00000", "bench/00029")
-    assert group.column(names.index("values.list.element")).compression == "ZSTD"
+    folder = put(made_up(40), tmp_path / "corpus")
+    rows = pq.read_table(folder / "data", partitioning=None).to_pylist()
+    by_name = {(row["benchmark"], row["version"]): row["values"] for row in rows}
+    assert by_name == {(r.benchmark, r.version): r.values.tolist() for r in rows_in(made_up(40))}
+    (file,) = (folder / "data").rglob("*.parquet")
+    metadata = pq.ParquetFile(file).metadata
+    assert metadata.num_row_groups == 1
+    columns = [metadata.row_group(0).column(i) for i in range(metadata.num_columns)]
+    column = {one.path_in_schema: one for one in columns}
+    statistics = column["benchmark"].statistics
+    assert (statistics.min, statistics.max) == ("bench/00000", "bench/00039")
+    assert column["values.list.element"].compression == "ZSTD"
 
 
-@pytest.mark.parametrize(
-    ("change", "message"), [({"schema": 99}, "schema 99.*newer"), ({"rows": "many"}, "damaged.*rows")]
-)
-def test_a_manifest_that_cannot_be_used(tmp_path: Path, change: dict[str, Any], message: str) -> None:
-    folder = put(made_up(3), tmp_path / "corpus")
-    manifest = json.loads((folder / "corpus.json").read_text()) | change
-    (folder / "corpus.json").write_text(json.dumps(manifest))
-    with pytest.raises(SpeedproofError, match=message):
-        sp.Corpus(folder)
+def test_a_manifest_that_cannot_be_used(tmp_path: Path) -> None:
+    file = put(made_up(3), tmp_path / "corpus") / "corpus.json"
+    manifest = json.loads(file.read_text())
+    for name, value, message in (("schema", 99, "schema 99.*newer"), ("rows", "many", "damaged.*rows")):
+        file.write_text(json.dumps(manifest | {name: value}))
+        with pytest.raises(SpeedproofError, match=message):
+            sp.Corpus(file.parent)
 
 
-def test_a_folder_of_something_else_is_left_alone(tmp_path: Path) -> None:
+def test_a_folder_of_something_else_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And a full disk is said in words."""
     (tmp_path / "thesis.tex").write_text("x")
     with pytest.raises(UsageError, match="other files"):
         sp.Corpus.build([GCC], tmp_path)
     with pytest.raises(UsageError, match="there is no corpus"):
         sp.Corpus(tmp_path)
 
-
-def test_a_full_disk_is_said_in_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(self: Path, content: bytes) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
@@ -313,11 +301,11 @@ def test_a_full_disk_is_said_in_words(tmp_path: Path, monkeypatch: pytest.Monkey
 def test_a_second_build_is_kept_out(tmp_path: Path) -> None:
     def nested(builder: Any) -> Any:
         with pytest.raises(UsageError, match="another build"):
-            put(made_up(2), tmp_path / "c")
+            put(made_up(2), tmp_path / "new" / "c")
         return made_up(2)
 
-    build(Place.of(tmp_path / "c"), nested)
-    assert sp.Corpus(tmp_path / "c").info().rows == 4
+    build(Place.of(tmp_path / "new" / "c"), nested)
+    assert sp.Corpus(tmp_path / "new" / "c").info().rows == 4
 
 
 def test_parts_of_a_huge_corpus_are_larger() -> None:

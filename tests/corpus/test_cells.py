@@ -31,7 +31,6 @@ def _optional(values: st.SearchStrategy[Any]) -> st.SearchStrategy[list[Any]]:
 def test_against_pyarrow(
     kind: pa.DataType, values: st.SearchStrategy[list[Any]], data: st.DataObject
 ) -> None:
-    """The same array, valid in all its parts."""
     given_values = data.draw(values)
     made = column(given_values, kind)
     made.validate(full=True)

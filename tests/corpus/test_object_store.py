@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import shlex
 import shutil
 import socket
@@ -15,11 +14,10 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from tests.command import refused, speedproof
 from tests.corpus.made import made_up
 
 import speedproof as sp
-from speedproof.cli.console import Console
-from speedproof.cli.main import main
 from speedproof.corpus.build import build
 from speedproof.corpus.place import Place
 from speedproof.errors import UsageError
@@ -31,15 +29,11 @@ GCC = Path(__file__).parents[2] / "examples" / "gcc"
 
 @pytest.fixture(scope="module")
 def bucket() -> Iterator[str]:
-    """The URL of an empty bucket."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    server = subprocess.Popen(
-        [sys.executable, "-m", "moto.server", "-p", str(port)],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
+    command, silent = [sys.executable, "-m", "moto.server", "-p", str(port)], subprocess.DEVNULL
+    server = subprocess.Popen(command, stdout=silent, stderr=silent)
     try:
         request = urllib.request.Request(f"http://127.0.0.1:{port}/bucket", method="PUT")
         for _ in range(600):
@@ -48,11 +42,10 @@ def bucket() -> Iterator[str]:
                 break
             except OSError:
                 time.sleep(0.1)
-        patch = pytest.MonkeyPatch()
-        patch.setenv("AWS_ACCESS_KEY_ID", "x")
-        patch.setenv("AWS_SECRET_ACCESS_KEY", "x")
-        yield f"s3://bucket/{{}}?endpoint_override=127.0.0.1:{port}&scheme=http&region=us-east-1"
-        patch.undo()
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("AWS_ACCESS_KEY_ID", "x")
+            patch.setenv("AWS_SECRET_ACCESS_KEY", "x")
+            yield f"s3://bucket/{{}}?endpoint_override=127.0.0.1:{port}&scheme=http&region=us-east-1"
     finally:
         server.kill()
         server.wait()
@@ -78,22 +71,17 @@ def test_a_bucket_is_a_folder(bucket: str, tmp_path: Path) -> None:
         sp.Corpus(bucket.format("nowhere"))
 
 
-def test_the_environment_names_the_server(bucket: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """AWS's own variables do what the address in the URL does."""
+def environment_of(bucket: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """AWS's own variables, which do what the address in the URL does."""
     server = bucket.partition("endpoint_override=")[2].partition("&")[0]
     monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://{server}")
     monkeypatch.setenv("AWS_REGION", "us-east-1")
+
+
+def test_the_environment_names_the_server(bucket: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    environment_of(bucket, monkeypatch)
     sp.Corpus.build([GCC], "s3://bucket/plain")
     assert sp.Corpus(bucket.format("plain")).info().rows == sp.Corpus("s3://bucket/plain").info().rows == 12
-
-
-def speedproof(*argv: str | Path) -> tuple[int, str]:
-    out, err = io.StringIO(), io.StringIO()
-    code = main([*map(str, argv)], Console(out, err))
-    assert not err.getvalue() or err.getvalue().startswith(
-        ("speedproof: wrote ", "speedproof: 1 file left out")
-    )
-    return code, out.getvalue()
 
 
 @pytest.mark.slow
@@ -101,17 +89,14 @@ def test_every_command_takes_a_url(bucket: str, tmp_path: Path) -> None:
     """Built of files by URL, a corpus answers as the one in a folder does."""
     url, folder = bucket.format("gcc"), str(tmp_path / "gcc")
     some, o3 = ("--where", "benchmark < 'm'"), ("--where", "version = 'O3'")
-    answers: dict[str, list[tuple[int, str]]] = {}
+    answers: dict[str, list[tuple[int, str, str]]] = {}
     for place, kept in (url, bucket.format("kept")), (folder, str(tmp_path / "kept")):
         own = tmp_path / f"{place == url}"
-        build_it = ("corpus", "build", GCC / "O2.json", "-o", place)
-        assert speedproof(*build_it)[0] == 0
-        assert speedproof(*build_it[:2], GCC / "O2.json", GCC / "O3.json", "-o", place, "--append")[0] == 0
+        for files, more in ((["O2.json"], []), (["O2.json", "O3.json"], ["--append"])):
+            built = speedproof("corpus", "build", *(GCC / file for file in files), "-o", place, *more)
+            assert built[0] == 0
         commands: list[tuple[str, ...]] = [
-            ("compare", place, *some),
-            ("rank", place),
-            ("hpt", place),
-            ("show", place, *o3),
+            ("compare", place, *some), ("rank", place), ("hpt", place), ("show", place, *o3),
             ("model", place, "--bootstrap", "0", *o3),
             ("gate", "--baseline", f"{place}:O2", "--candidate", f"{place}:O3", *some),
             ("gate", f"O2={place}", f"O3={GCC / 'O3.json'}", "--where", "version = 'O2'"),
@@ -122,7 +107,7 @@ def test_every_command_takes_a_url(bucket: str, tmp_path: Path) -> None:
             ("corpus", "query", kept, "SELECT count(*) FROM answers"),
             ("corpus", "model", place, "--bootstrap-samples", "0", "--workers", "1"),
             ("corpus", "changes", place, "--workers", "1"),
-        ]
+        ]  # fmt: skip
         answers[place] = [speedproof(*argv) for argv in commands]
     for far, near in zip(*answers.values(), strict=True):
         own_text = far[1].replace(url, folder).replace(f"{tmp_path}/True", f"{tmp_path}/False")
@@ -130,10 +115,8 @@ def test_every_command_takes_a_url(bucket: str, tmp_path: Path) -> None:
         assert (far[0], told[0]) == (near[0], told[1])
     paths = [(tmp_path / f"{far}.svg").read_text().count("<path") for far in (True, False)]
     assert paths[0] == paths[1]
-    err = io.StringIO()
-    sides = ("--baseline", f"{url}:O9", "--candidate", f"{url}:O3")
-    assert main(["gate", *sides], Console(io.StringIO(), err)) == 2
-    assert "there is no version O9; available: O2, O3" in err.getvalue()
+    err = refused("gate", "--baseline", f"{url}:O9", "--candidate", f"{url}:O3")
+    assert "there is no version O9; available: O2, O3" in err
 
 
 @pytest.mark.slow
@@ -148,10 +131,7 @@ def test_the_commands_of_the_manuals_page(
         (tmp_path / "results" / version).mkdir(parents=True)
         shutil.copy(GCC / f"{source}.json", tmp_path / "results" / version)
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv(
-        "AWS_ENDPOINT_URL", f"http://{bucket.partition('endpoint_override=')[2].partition('&')[0]}"
-    )
-    monkeypatch.setenv("AWS_REGION", "us-east-1")
+    environment_of(bucket, monkeypatch)
     for line in lines:
         command = line.replace("--dask tcp://HOST:8786", "--workers 1")
         assert speedproof(*shlex.split(command, comments=True)[1:])[0] == 0, line

@@ -33,7 +33,7 @@ def mixed(unit: str) -> Results:
     records = []
     for b in range(135):
         for number, version in enumerate(("v0", "v1", "v2")):
-            n = 12 if b % 7 else 9
+            n = (12 if b % 7 else 9) + 3 * (version == "v1")
             factor = (1.3, 1.02, 0.9, 1.08, 1.025, 0.8)[b % 6] ** number
             values = (10 + b % 5) / factor * np.exp(0.02 * rng.standard_normal(n))
             values[n // 2 :] *= 1.05 if b % 8 == 1 else 1.0
@@ -180,6 +180,8 @@ def test_against_comparing_the_files(
         )
         numbers = [one.speedup.value, one.certified.low, one.certified.high, one.pvalue, one.pvalue_slower]
         assert [row[name] for name in ("speedup", "low", "high", "pvalue", "pvalue_slower")] == near(numbers)
+        needed = [one.needed and one.needed.reference, one.needed and one.needed.candidate]
+        assert [row["needed_reference"], row["needed_candidate"]] == needed
 
     # Of what is proven the largest changes: a hundred, and of either direction at least fifty.
     ordered = {}
