@@ -189,11 +189,9 @@ def test_files_in_parts_are_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 def test_of_a_thousand_things_left_out_each_is_named(tmp_path: Path) -> None:
     """And of more than that their number."""
-    path = tmp_path / "t.csv"
-    path.write_text("benchmark,value\na,1\na,2\n" + "a,NA\n" * 1203)
-    assert sp.Corpus.build([path], tmp_path / "c").info().rejects == 1001
-    reasons = sp.Corpus(tmp_path / "c").query("SELECT reason FROM rejects").to_pydict()["reason"]
-    assert reasons[-1] == "203 more were left out of this file"
+    (tmp_path / "t.csv").write_text("benchmark,value\na,1\na,2\n" + "a,NA\n" * 1203)
+    reasons = sp.Corpus.build([tmp_path / "t.csv"], tmp_path / "c").query("SELECT reason FROM rejects")
+    assert (len(reasons), str(reasons["reason"][-1])) == (1001, "203 more were left out of this file")
 
 
 def test_append_takes_what_is_new(tmp_path: Path) -> None:

@@ -241,12 +241,8 @@ def test_workers_end_with_their_parent() -> None:
     assert parent.communicate(timeout=60)[0] == b""
 
 
-def _same(task: int) -> int:
-    return task
-
-
 def test_ctrl_c_keeps_what_was_under_way() -> None:
-    outcomes: Iterator[Any] = run(_same, list(range(50)), workers=2)
+    outcomes: Iterator[Any] = run(abs, list(range(50)), workers=2)
     found = [next(outcomes)]
     with pytest.raises(KeyboardInterrupt):
         found += [outcomes.throw(KeyboardInterrupt), *outcomes]  # type: ignore[attr-defined]

@@ -245,21 +245,17 @@ def test_measuring_again_refutes_or_confirms(
 
 
 @measures
-def test_what_was_interrupted_is_not_filed(
+def test_a_speedup_is_measured_again(
     tmp_path: Path, suspect: Suspect, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Going on with the session decides nothing about the alarm, which is said."""
-    suspect()
-    monkeypatch.setattr(CommandExecutor, "measure", lambda *_: signal.raise_signal(signal.SIGINT))
-    code, _, err = run(tmp_path, "confirm", "--machine", "ant", "--", "sh", "nap", "1")
-    assert (code, err.splitlines()[-1].startswith("speedproof: nothing was filed: ")) == (130, True), err
-
-
-@measures
-def test_a_speedup_is_measured_again(tmp_path: Path, suspect: Suspect) -> None:
-    """Where no slowdown is unconfirmed; it fails nothing."""
+    """Where no slowdown is unconfirmed; it fails nothing. What was interrupted is not filed, which is said."""
     suspect("time", "0.002")
-    code, out, err = run(tmp_path, "confirm", "--machine", "ant", "--", "sh", "nap", "1")
+    words = ("confirm", "--machine", "ant", "--", "sh", "nap", "1")
+    with monkeypatch.context() as patch:
+        patch.setattr(CommandExecutor, "measure", lambda *_: signal.raise_signal(signal.SIGINT))
+        code, _, err = run(tmp_path, *words)
+    assert (code, err.splitlines()[-1].startswith("speedproof: nothing was filed: ")) == (130, True), err
+    code, out, err = run(tmp_path, *words)
     assert (code, "nap: confirmed; filed" in out) == (0, True), err
 
 
