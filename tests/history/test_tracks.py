@@ -233,7 +233,7 @@ def test_tracks_are_those_of_a_naive_twin(seed: int) -> None:
     for session in range(12):
         anchor = [None, None, *RELEASES][int(rng.integers(4))] if seed % 3 else None
         commits = [COMMITS[k] for k in rng.choice(6, 1 + int(rng.integers(3) * (seed % 2)), replace=False)]
-        for series in (1, 2):
+        for series in (1, 2) if seed % 5 else (1,):
             for commit in rng.permutation(np.array([*commits, *([anchor] if anchor else [])], object)):
                 value = float(rng.lognormal()) * float(rng.random() > 0.1)
                 bounds = (value * 0.9, value * 1.2) if rng.random() < 0.8 else (math.nan, math.nan)
