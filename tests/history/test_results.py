@@ -20,7 +20,7 @@ from tests.history.measured import COMMITS, KNOWN, followed
 import speedproof as sp
 from speedproof.corpus.changes import CorpusChange
 from speedproof.data.suite import Key
-from speedproof.history.alarms import HistoryAlarm, beyond_changes, find_alarms, value_of_return
+from speedproof.history.alarms import EVERY, LAST, HistoryAlarm, beyond_changes, find_alarms, value_of_return
 from speedproof.history.changes import find_history_changes
 from speedproof.history.commits import Commit, Followed
 from speedproof.history.rows import Announced, StoredSeries, Triage
@@ -512,7 +512,8 @@ def test_results_print_themselves(tmp_path: Path) -> None:
     assert "in 1 benchmark, last 12 commits\n" in str(alarms)
     assert "in 1 benchmark, last 5 commits of 12\n" in str(history.alarms(last=5))
     assert repr(alarms).startswith("<AlarmResult: ")
-    assert json.loads(alarms.to_json())["results"][0]["every"] == 1000.0
+    told = json.loads(alarms.to_json())["results"][0]
+    assert (told["every"], told["last"]) == (EVERY, LAST), "as the history looks for them"
 
 
 @pytest.mark.parametrize("seed", [1, 6])
