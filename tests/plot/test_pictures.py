@@ -597,7 +597,7 @@ def test_what_is_drawn_can_be_seen_and_read() -> None:
         plot.histogram(X, MODEL, ax=axes()), plot.density(two, ax=axes()), plot.violins(two, models, ax=axes()),
         plot.cdfs({"old": X}, [MODEL], ax=axes()), plot.cdfs(two, ax=axes()), plot.order(X, MODEL, ax=axes()),
         plot.qq(X, ax=axes()), *plot.histograms(two, models, axis="ms", title="t").axes, *forests,
-        *(draw(some, ax=axes()) for draw in (plot.order, plot.qq) for some in (many, many[1:])),
+        *(draw(some, ax=axes()) for draw in (plot.order, plot.qq) for some in (many, many[1:], many[:501])),
         plot.histogram([*X, 900.0, -900.0], MODEL, ax=axes(), axis="ms", title="t"),
         *plot.ellipses({"old": (X, X, MODEL.labels(X)), "new": (X, X, MODEL.labels(X))}, title="t").axes,
         *plot.ellipses({"old": (X, X, MODEL.labels(X))}).axes,
@@ -605,7 +605,9 @@ def test_what_is_drawn_can_be_seen_and_read() -> None:
     for ax in drawn:
         for line in ax.lines:
             assert 0.5 <= line.get_linewidth() <= 2
-            assert (3 if len(line.get_xdata()) <= 500 else 1.5) <= line.get_markersize() <= 7
+            few = line.get_marker() == "None" or len(line.get_xdata()) <= 500
+            least, most = (3, 7) if few else (1.5, 3)
+            assert least <= line.get_markersize() <= most
             assert line.get_markeredgewidth() <= 1
             assert (line.get_alpha() or 1.0) >= 0.5
             assert line.get_rasterized() is (len(line.get_xdata()) > 20_000), "so many marks would be slow"
