@@ -201,8 +201,7 @@ def add_file(
     ``only`` leaves out all other benchmarks and metrics.
     """
     suite = read_suite(f"{path}:{version}" if version else path, **reading)
-    of_one_thing = len(suite.versions) > 1 and not suite.commands
-    versions = suite if of_one_thing and commit is None else as_one(suite, path)
+    versions = suite if commit is None and not suite.commands else as_one(suite, path)
     command = suite.versions[0] if version and read_suite(path, **reading).commands else ""
     if benchmark := benchmark or command or command_in(path):
         versions = renamed(versions, benchmark, path)

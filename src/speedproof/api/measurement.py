@@ -81,12 +81,11 @@ class Measurement:
         self._last_end: EndLine | None = None
         self._before: dict[tuple[str, str], CandidateResult] = {}  # what was recalled said
         # One of them that differs is enough to say that something else does: together they have one risk.
-        sharing = max(len(question.unaffected), 1)
         self.comparisons = {
             b.name: SequentialComparison(
                 b.name,
                 [v.name for v in b.versions],
-                replace(question.rules_of(b.name), alpha=rules.alpha / sharing)
+                replace(question.rules_of(b.name), alpha=rules.alpha / len(question.unaffected))
                 if b.name in question.unaffected
                 else question.rules_of(b.name),
                 metric=question.metric,

@@ -185,7 +185,7 @@ def _plan_of_revisions(
     for one in made:
         padding = replace(one.revision, drawn=m.seed).padding if m.builds else 0
         trees.setdefault(one.revision.name, []).append(PlannedBuild(str(one.folder), padding, one.seconds))
-    plan = tuple(_present(benchmark, m.build, tell) for benchmark in planned(trees))
+    plan = tuple(present(benchmark, m.build, tell) for benchmark in planned(trees))
     candidates = [revision.name for revision in revisions if not revision.again]
     here = {b.name: {v.name for v in b.versions} for b in plan}
     lacking = {b: tuple(name for name in candidates if name not in names) for b, names in here.items()}
@@ -194,7 +194,7 @@ def _plan_of_revisions(
     return plan, {b: names for b, names in lacking.items() if names}
 
 
-def _present(benchmark: PlannedBenchmark, build: str, tell: Tell) -> PlannedBenchmark:
+def present(benchmark: PlannedBenchmark, build: str, tell: Tell) -> PlannedBenchmark:
     """Leave out revisions in which the program does not exist."""
     here = []
     for number, version in enumerate(benchmark.versions):

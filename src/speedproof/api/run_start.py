@@ -276,7 +276,7 @@ def begun(
     if m.driver is None:
         return head, executor
     # The reader of its files is loaded with the first of them.
-    return head, ToolExecutor(m.driver, executor, folder, partial(_times_in, m.driver))
+    return head, ToolExecutor(m.driver, executor, folder, partial(times_in, m.driver))
 
 
 def same_files(file: str | None, stored: Sequence[StoredSession], plan: Plan) -> dict[str, str]:
@@ -311,7 +311,7 @@ def _gone(plan: Plan) -> str:
     return next((folder for folder in folders if folder and not Path(folder).is_dir()), "")
 
 
-def _times_in(format: str, path: Path) -> dict[str, float]:
+def times_in(format: str, path: Path) -> dict[str, float]:
     """The median time of each benchmark of one invocation of a tool, in seconds; a rate counts as its inverse."""
     import numpy as np
 
