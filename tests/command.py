@@ -24,6 +24,9 @@ from speedproof.measuring.runs import Executor
 from speedproof.reporting.model import Cell, Report, Text
 from speedproof.reporting.text import render
 
+ROOT = Path(__file__).parents[1]
+O2, O3 = (str(ROOT / "examples" / "gcc" / name) for name in ("O2.json", "O3.json"))
+
 
 class Terminal(io.StringIO):
     """What a terminal is given."""
@@ -70,11 +73,11 @@ class Checked(Console):
 
     @contextmanager
     def progress(self, title: str, total: float | None) -> Iterator[Ticker]:
-        """No more is done than there was to do; no line tells of it, which would depend on the machine's load."""
+        """Some is done of what there was, and no more; no line tells of it, which would depend on the load."""
         told = [(0.0, total)]
         yield Ticker(lambda done, of: told.append((done, of)), total)
         done, of = told[-1]
-        assert of is None or done <= of, (title, done, of)
+        assert of is None or min(of, 1) <= done <= of, (title, done, of)
 
 
 def speedproof(*argv: str | Path) -> tuple[int, str, str]:
@@ -103,9 +106,9 @@ def hyperfine(path: str | Path, times: Mapping[str, npt.ArrayLike]) -> str:
     return str(path)
 
 
-def write(path: Path, values: npt.ArrayLike) -> str:
+def write(path: str | Path, values: npt.ArrayLike) -> str:
     """Write plain numbers, one a line."""
-    path.write_text("".join(f"{v!r}\n" for v in np.asarray(values, float).tolist()), encoding="utf-8")
+    Path(path).write_text("".join(f"{v!r}\n" for v in np.asarray(values, float).tolist()), encoding="utf-8")
     return str(path)
 
 

@@ -2,14 +2,14 @@
 
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from tests.command import hyperfine, refused, speedproof, table
+from tests.command import O2, O3, ROOT, hyperfine, refused, speedproof, table
 from tests.command import write as plain
 
 import speedproof as sp
@@ -17,40 +17,19 @@ from speedproof.cli.run import read_settings
 from speedproof.errors import FormatError
 from speedproof.options import Gating
 
-ROOT = Path(__file__).parents[2]
-O2, O3 = (str(ROOT / "examples" / "gcc" / name) for name in ("O2.json", "O3.json"))
-Write = Callable[..., str]
-
 
 def gate(baseline: str, candidate: str, *options: str) -> tuple[int, str, str]:
     return speedproof("gate", "--baseline", baseline, "--candidate", candidate, *options)
 
 
-def at(name: str, values: object) -> str:
-    """A file of plain numbers in the working directory."""
-    return plain(Path(name), values)  # type: ignore[arg-type]
-
-
-@pytest.fixture(autouse=True)
-def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The working directory is what a test makes it: settings are read from there."""
-    monkeypatch.chdir(tmp_path)
-
-
-@pytest.fixture
-def write(tmp_path: Path) -> Write:
+def write(name: str, seed: int, runs: int = 30, noise: float = 0.01, **factors: float) -> str:
     """Write a CSV file of benchmarks, each with its own slowdown."""
-
-    def write_csv(name: str, seed: int, runs: int = 30, noise: float = 0.01, **factors: float) -> str:
-        rng = np.random.default_rng(seed)
-        values = {name: factor * rng.normal(10, 10 * noise, runs) for name, factor in factors.items()}
-        return table(tmp_path / name, values)
-
-    return write_csv
+    rng = np.random.default_rng(seed)
+    return table(name, {b: factor * rng.normal(10, 10 * noise, runs) for b, factor in factors.items()})
 
 
 @pytest.fixture
-def three(write: Write) -> dict[str, str]:
+def three() -> dict[str, str]:
     """A baseline, and candidates that are alike, slower, and too noisy to tell."""
     return {
         "base": write("base.csv", 1, json_dumps=1, json_loads=1, xml=1),
@@ -64,9 +43,7 @@ def test_undecided_is_the_users_choice(three: dict[str, str]) -> None:
     """--undecided turns 3 into 1 or 0 and says so; it touches nothing else."""
     for choice, code in (("fail", 1), ("pass", 0), ("report", 3)):
         found, out, err = gate(three["base"], three["noisy"], "--undecided", choice)
-        assert found == code
-        assert "UNDECIDED" in out
-        assert ("undecided" in err) == (choice != "report")
+        assert (found, "UNDECIDED" in out, "undecided" in err) == (code, True, choice != "report")
     assert gate(three["base"], three["slow"], "--undecided", "pass")[0] == 1
     assert gate(three["base"], three["same"], "--undecided", "fail")[0] == 0
 
@@ -138,9 +115,7 @@ def test_errors_in_settings_name_file_and_key(text: str, where: str, message: st
         read_settings("s.toml")
     assert (error.value.path, error.value.where) == ("s.toml", where)
     assert message in error.value.message
-    code, out, err = gate(O2, O3, "--config", "s.toml")
-    assert (code, out) == (2, "")
-    assert err.startswith("speedproof: error: s.toml")
+    assert refused("gate", O2, O3, "--config", "s.toml").startswith("speedproof: error: s.toml")
 
 
 def test_the_manuals_settings_are_read() -> None:
@@ -171,7 +146,6 @@ def test_several_policies_in_one_sentence(three: dict[str, str]) -> None:
 
 
 def test_a_benchmark_with_other_metrics_is_missing_by_its_metric() -> None:
-    """Only the metric is lacking, and it is named."""
     text = "".join(f"{b},time,{1 + i / 100},s\n" for b in "xy" for i in range(9))
     for name, rows in (("old", text), ("new", text.replace("y,time", "y,memory").replace("8,s", "9,s"))):
         Path(f"{name}.csv").write_text(f"benchmark,metric,value,unit\n{rows}")
@@ -185,12 +159,8 @@ def test_two_versions_of_one_file() -> None:
     Path("v.csv").write_text("\n".join(["benchmark,version,value", *rows, ""]))
     table("w.csv", {"x": [1, 2]})
     hyperfine("h.json", {"p": 1.0 + np.arange(9) / 99, "q": 0.5 + np.arange(9) / 99})
-    for sides, code in (
-        (("h.json:p", "h.json:q"), 0),
-        (("v.csv:a", "v.csv:c:d"), 0),
-        (("v.csv:a", "w.csv"), 3),
-    ):
-        assert gate(*sides)[0] == code
+    sides = (("h.json:p", "h.json:q"), ("v.csv:a", "v.csv:c:d"), ("v.csv:a", "w.csv"))
+    assert [gate(*one)[0] for one in sides] == [0, 0, 3]
     code, out, _ = gate("v.csv:b", "v.csv:a")
     assert (code, out.startswith("PASS: a is not slower by more than 2 %")) == (0, True)
     assert re.search(r"^ +a +old ", gate("v.csv:a", "old=v.csv:b")[1], re.MULTILINE)
@@ -226,7 +196,7 @@ def test_a_gate_matches_benchmarks_as_compare_does() -> None:
             assert speedproof(command, *words)[0] == 0
 
 
-def test_nothing_to_hold_the_candidate_to(three: dict[str, str], write: Write) -> None:
+def test_nothing_to_hold_the_candidate_to(three: dict[str, str]) -> None:
     """No benchmark left is an error, not a pass; what was renamed has vanished, or is an error."""
     assert gate(three["base"], write("fresh.csv", 6, xml=1, fresh=1), "--only", "fresh")[0] == 2
     Path("speedproof.toml").write_text('[[gate.benchmark]]\npattern = "*"\nignore = true\n')
@@ -246,7 +216,7 @@ def test_nothing_to_hold_the_candidate_to(three: dict[str, str], write: Write) -
 
 
 @pytest.mark.parametrize("command", ["compare", "gate"])
-def test_a_pattern_that_matches_nothing_is_said(write: Write, command: str) -> None:
+def test_a_pattern_that_matches_nothing_is_said(command: str) -> None:
     """Of --skip as of --only, where another pattern lets something through; what matches is not mentioned."""
     files = [write(f"{v}.csv", i, net_io=1, parse=1) for i, v in enumerate("ab")]
     for options, said in (
@@ -293,24 +263,21 @@ def test_looks_split_the_risk_and_leave_what_is_open() -> None:
     )
     code, out, err = looked(1, old, new, of=2, more=("--undecided", "pass"))
     # Only the last look may be told what undecided means.
-    assert code == 3, out
-    assert "97.5 %" in out
-    assert "Look 1 of 2: measure what is open again" in out
+    parts = "97.5 %", "Look 1 of 2: measure what is open again"
+    assert (code, [part in out for part in parts]) == (3, [True, True]), out
     # Nothing but names, whatever they begin with.
     assert Path("open").read_text().splitlines() == list(close)
     assert "open: 2" in err
     again = (of_commands(f, i, 300, 0.03, **close) for i, f in enumerate("cd"))
     code, out, err = looked(2, *again, of=2, more=("--junit", "junit.xml"))
-    assert code == 0, out
-    assert Path("open").read_text() == ""
+    assert (code, Path("open").read_text()) == (0, ""), out
     # The answer is that of all looks.
-    assert "none of 3 benchmarks" in out
-    assert "over all 2 looks" in " ".join(out.split())
+    assert re.search("none of 3 benchmarks.*over all 2 looks", " ".join(out.split()))
     cases = ElementTree.parse("junit.xml").iter("testcase")
     assert {case.get("name") for case in cases} == {"clear", *close}
 
 
-def test_what_an_earlier_look_left_open_must_be_there(write: Write) -> None:
+def test_what_an_earlier_look_left_open_must_be_there() -> None:
     """A gate must not pass by forgetting what it asked."""
     close = write("a.csv", 1, 8, 0.06, close=1.0), write("b.csv", 2, 8, 0.06, close=1.0)
     assert looked(1, *close)[0] == 3
@@ -320,8 +287,8 @@ def test_what_an_earlier_look_left_open_must_be_there(write: Write) -> None:
     assert "look 2 of 3 was given the runs of look 1: measure what is open anew" in " ".join(err.split())
     one = write("a.csv", 1, other=1.0), write("b.csv", 2, other=1.0)
     code, _, err = looked(2, *one)
-    assert code == 2
-    assert "close: left open by the look before, but not measured again for" in " ".join(err.split())
+    told = "close: left open by the look before, but not measured again for"
+    assert (code, told in " ".join(err.split())) == (2, True)
     for words, message in (
         (("--look", "3/3", "--open", "open"), "holds look 1 of 3, not look 2 of 3"),
         (("--look", "2/4", "--open", "open"), "holds look 1 of 3, not look 1 of 4"),
@@ -347,7 +314,7 @@ def test_what_cannot_be_used_is_missing_or_an_error(lost: str) -> None:
     assert (code, out, "part.txt: line 5: B: " in err) == (2, "", True)
 
 
-def test_a_gate_that_passed_stays_passed(write: Write) -> None:
+def test_a_gate_that_passed_stays_passed() -> None:
     """And only a recorded pass is one."""
     old, new = write("a.csv", 1, x=1.0), write("b.csv", 2, x=0.5)
     assert looked(1, old, new)[0] == 0
@@ -387,13 +354,13 @@ def test_what_is_asked_in_two_ways_is_answered_in_one(three: dict[str, str]) -> 
 
 def test_values_that_prove_nothing_leave_it_undecided() -> None:
     """Sorted ones, and one file given twice; two files of equal values may be two measurements, as of a size."""
-    files = at("r1.txt", range(10, 20)), at("r2.txt", range(20, 30))
+    files = plain("r1.txt", range(10, 20)), plain("r2.txt", range(20, 30))
     for pair in (files, files[::-1]):
         code, out, _ = gate(*pair)
         assert code == 3
         assert "\nvalues: altered values (export every run, in the order of measuring).\n" in out
     assert "shown, not proven: at least 1.47x" in speedproof("compare", *files)[1]
-    one, same = (at(name, [12.345] * 6) for name in ("k.txt", "same.txt"))
+    one, same = (plain(name, [12.345] * 6) for name in ("k.txt", "same.txt"))
     code, out, _ = gate(one, one, "--unit", "ms")
     assert (code, "hold the same values: one measurement, given twice" in out) == (3, True)
     assert gate(one, same, "--unit", "ms")[0] == 0
@@ -412,7 +379,7 @@ def test_a_hash_names_the_version_that_begins_with_it() -> None:
             suite.sides(name)
 
 
-def test_how_many_looks_there_are_is_chosen_once(write: Write) -> None:
+def test_how_many_looks_there_are_is_chosen_once() -> None:
     suite = sp.read(*(f"{v}=" + write(f"{v}.csv", i, 8, 0.06, close=1.0) for i, v in enumerate("ab")))
     first = sp.gate(suite, looks=3)
     for looks in (1, 2, 4):
@@ -442,7 +409,5 @@ def test_places_that_cannot_be_written(
     Path("speedproof.toml").write_text("[gate]\n")
     before = {path: path.read_bytes() for path in Path().iterdir()}
     monkeypatch.setattr("speedproof.cli.gate.load", lambda *_: pytest.fail("the work had begun"))
-    code, out, err = gate(three["base"], three["same"], *options)
-    assert (code, out) == (2, "")
-    assert message in err
+    assert message in refused("gate", three["base"], three["same"], *options)
     assert {path: path.read_bytes() for path in Path().iterdir()} == before

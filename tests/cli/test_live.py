@@ -20,7 +20,7 @@ from speedproof.measuring.execute import Run
 from speedproof.measuring.runs import Progress
 from speedproof.protocols.claims import StopRules
 from speedproof.protocols.results import Verdict
-from speedproof.protocols.sequential import CandidateResult, SequentialComparison
+from speedproof.protocols.sequential import SequentialComparison
 
 PLAN = PlannedBenchmark("b", (PlannedVersion("X", ("x",), "x"), PlannedVersion("Y", ("y",), "y")))
 
@@ -31,10 +31,6 @@ def race_of(pairs: list[tuple[float, float]], rules: StopRules | None = None) ->
         # Digits beyond those that matter here: values that tie would be taken for readings of a coarse clock.
         race.add({"X": x * (1 + 1e-9 * i), "Y": y * (1 + 1e-9 * (i * 7 % 13) + 1e-12 * i)})
     return race
-
-
-def found(pairs: list[tuple[float, float]], rules: StopRules | None = None) -> CandidateResult:
-    return race_of(pairs, rules).findings()[0]
 
 
 def watch(
@@ -53,7 +49,6 @@ def test_pipe_gets_a_line_every_ten_seconds() -> None:
     lines = watch(io.StringIO(), 1.0).splitlines()
     assert len(lines) == 2
     assert lines[0].startswith("speedproof: b: 10 s, 10 runs; Y: 1.1")
-    assert lines[0].endswith("undecided, too early to say how many more")
     assert watch(io.StringIO(), 0.1) == ""
 
 
@@ -69,9 +64,7 @@ def test_what_is_still_to_come(pairs: list[tuple[float, float]], end: str) -> No
 
 def test_terminal_gets_a_picture_between_runs() -> None:
     text = watch(Terminal(), 1.0)
-    assert "b: 20 s, 20 runs" in text
-    assert "Y: 1.1" in text
-    assert "█" in text
+    assert all(part in text for part in ("b: 20 s, 20 runs", "Y: 1.1", "█"))
     assert not re.search(r"\x1b\[[\d;]*3[0-7]", text)  # no number is coloured by chance
     assert "warming up" in watch(Terminal(), 1.0, warmup=True)
 
@@ -80,8 +73,7 @@ def test_a_driver_goes_round_its_benchmarks() -> None:
     """Each keeps its own values and counts; versions that begin alike are told apart."""
     sides = tuple(PlannedVersion(f"./tool --with --the --same {n}", ("x",), "x") for n in ("--old", "--new"))
     plans = [PlannedBenchmark(name, sides) for name in ("one", "two")]
-    now = [0.0]
-    terminal = Terminal()
+    now, terminal = [0.0], Terminal()
     race = SequentialComparison("b", [v.name for v in sides], stop_rules())
     with Watcher(Console(io.StringIO(), terminal), clock=lambda: now[0]) as watcher:
         for i in range(12):
@@ -92,9 +84,7 @@ def test_a_driver_goes_round_its_benchmarks() -> None:
                     watcher(Progress(plan, side.name, run, False, now[0], len(plans)), race)
     last = terminal.getvalue()[terminal.getvalue().rindex("two: 48 s, 24 runs (2 benchmarks are open)") :]
     assert re.findall(" --(?:old|new) +2 s +[▁-█]{12}", last)
-    assert "--old" in last
-    assert "--new" in last
-    assert " -\n" not in last
+    assert ("--old" in last, "--new" in last, " -\n" in last) == (True, True, False)
 
 
 @pytest.mark.parametrize(("cost", "looks"), [(2.0, {10, 11, 12}), (0.0, {400})])
@@ -121,13 +111,12 @@ def test_looking_takes_a_twentieth_of_the_time(
 
 def test_decided_before_the_least_number_of_runs() -> None:
     """A verdict that has to wait for --min-runs has no runs to forecast."""
-    early = found([(2.0, 1.0)] * 9, stop_rules(min_blocks=50))
+    race = race_of([(2.0, 1.0)] * 9, stop_rules(min_blocks=50))
+    (early,) = race.findings()
     assert (early.verdict, early.reason, early.blocks_to_go) == (Verdict.FASTER, "", 0.0)
-    text = io.StringIO()
-    now = [0.0]
+    now, text = [0.0], io.StringIO()
     with Watcher(Console(io.StringIO(), text), clock=lambda: now[0]) as watcher:
         now[0] = 11.0
-        race = race_of([(2.0, 1.0)] * 9, stop_rules(min_blocks=50))
         watcher(Progress(PLAN, "X", Run({"time": 1.0}), False, 11.0, 1), race)
     assert text.getvalue().rstrip().endswith("faster, enough is known")
 
@@ -148,8 +137,7 @@ def test_progress_is_a_line_now_and_then_in_a_pipe(monkeypatch: pytest.MonkeyPat
     assert err.getvalue() == "speedproof: modelling: 2\nspeedproof: modelling: 1,005 of 4,000\n"
     with Console(io.StringIO(), terminal := Terminal()).progress("modelling", 30) as ticker:
         ticker.advance(12)
-    assert "modelling" in terminal.getvalue()
-    assert "12/30" in terminal.getvalue()
+    assert re.search("modelling.*12/30", terminal.getvalue())
 
 
 @pytest.mark.parametrize(("raised", "code", "told"), [

@@ -31,13 +31,15 @@ def answer(*argv: str) -> tuple[int, str, list[str]]:
     assert code == CODES[said[0]], out + err
     xml = Path("junit.xml").read_text()
     assert ("<failure" in xml, "<skipped" in xml) == (code == 1, "?" in out), xml
+    # An idle machine would help where something is open that more runs can close.
+    assert ("The load was" in out) == (code == 3 and argv[0] != "gate" and "withheld" not in out), out
     return code, out, re.findall(r'<testcase [^>]*name="(\w+)', xml)
 
 
 @pytest.fixture
-def measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Slower:
+def measured(monkeypatch: pytest.MonkeyPatch) -> Slower:
     """Writes a suite whose benchmarks are that much slower in the new version, with that much noise."""
-    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("os.getloadavg", lambda: (99.0, 99.0, 99.0))
     known: dict[str, tuple[float, float]] = {}
     rng = np.random.default_rng(11)
 
@@ -69,10 +71,8 @@ def test_what_was_proven_stays_proven(measured: Slower, slower: float, first: in
         code, out, names = answer(*again, "r.jsonl", *limit)
         assert (code, sorted(names)) == (last, ["early", "late"]), out
         found = json.loads(run("--review", "r.jsonl", "--json")[1])["gate"]["rows"]
-        assert {f["benchmark"]: f["outcome"] for f in found} == {
-            "early": "fail" if last else "pass",
-            "late": "pass",
-        }
+        expected = {"early": "fail" if last else "pass", "late": "pass"}
+        assert {f["benchmark"]: f["outcome"] for f in found} == expected
 
 
 @pytest.mark.parametrize(("slower", "noise"), [(1.0, 0.01), (1.5, 0.01), (1.0, 0.5)])
@@ -83,12 +83,9 @@ def test_json_says_outcome_exit_code_and_margin(measured: Slower, slower: float,
     for words in ((*first, "--save", "r.jsonl"), ("--review", "r.jsonl")):
         code, out, _ = run(*words, "--json")
         told = json.loads(out)
-        session = told["session"]
-        assert (
-            (session["exit_code"], session["margin"]) == (code, told["results"][0]["margin"]) == (code, 0.05)
-        )
-        assert session["outcome"] == told["gate"]["outcome"]
-        assert CODES[session["outcome"].upper()] == code
+        session, outcome = told["session"], told["gate"]["outcome"]
+        assert told["results"][0]["margin"] == session["margin"] == 0.05
+        assert (session["outcome"], CODES[outcome.upper()], session["exit_code"]) == (outcome, code, code)
     assert answer("--review", "r.jsonl")[0] == code
     alone = json.loads(
         run("true one old", "true one new", "--max-runs", "3", "--json", "--save", "a.jsonl")[1]
@@ -102,9 +99,8 @@ def test_a_benchmark_whose_turn_never_came_does_not_pass(measured: Slower) -> No
     measured(early=(1.0, 0.01), late=(1.0, 0.01))
     assert answer("--gate", "--suite", "bench.toml", "--save", "r.jsonl", "--seed", "1")[0] == 0
     lines = Path("r.jsonl").read_text().splitlines(keepends=True)
-    Path("cut.jsonl").write_text(
-        "".join(n for n in lines if '"benchmark":"late"' not in n and '"type":"end"' not in n)
-    )
+    kept = (line for line in lines if '"benchmark":"late"' not in line and '"type":"end"' not in line)
+    Path("cut.jsonl").write_text("".join(kept))
     for command in ("--review", "gate"):
         code, out, names = answer(command, "cut.jsonl")
         assert (code, sorted(names)) == (3, ["early", "late"])
@@ -134,18 +130,11 @@ def test_a_candidate_that_only_fails_does_not_pass(measured: Slower) -> None:
             assert said.startswith(sheet)
 
 
-@pytest.mark.parametrize(
-    ("affected", "untouched", "code"),
-    [
-        (1.0, 1.0, 0),
-        (1.04, 1.0, 1),
-        (1.04, 1.05, 3),  # fails by less than what the machine did
-        (1.0, 1.05, 3),  # passes by less
-        (0.98, 0.95, 3),
-        (1.2, 1.05, 1),  # by more
-        (0.9, 1.05, 0),
-    ],
-)
+@pytest.mark.parametrize(("affected", "untouched", "code"), [
+    (1.0, 1.0, 0), (1.04, 1.0, 1),
+    # Fails, and passes, by less than what the machine did; by more.
+    (1.04, 1.05, 3), (1.0, 1.05, 3), (0.98, 0.95, 3), (1.2, 1.05, 1), (0.9, 1.05, 0),
+])  # fmt: skip
 def test_what_the_change_cannot_touch_holds_the_gate_back(
     measured: Slower, affected: float, untouched: float, code: int
 ) -> None:
@@ -157,17 +146,12 @@ def test_what_the_change_cannot_touch_holds_the_gate_back(
         assert (found, names) == (code, ["affected"]), out
         assert ("untouched, which the change cannot touch, is" in out) is (untouched != 1.0)
         assert ("affected: withheld" in out) is (code == 3)
-        assert "The load was" not in out  # more runs would not help
         assert "Not judged: untouched (" in out
         assert "of a false fail: 5 %, however often" in out
 
 
-@pytest.mark.parametrize(
-    ("margin", "verdict"), [("2%", "undecided"), ("6%", "undecided"), ("20%", "equivalent")]
-)
-def test_equivalence_within_what_cannot_differ_is_withheld(
-    measured: Slower, margin: str, verdict: str
-) -> None:
+@pytest.mark.parametrize("margin", ["2%", "6%", "20%"])
+def test_equivalence_within_what_cannot_differ_is_withheld(measured: Slower, margin: str) -> None:
     """Something moves everything by 5 %: that the rest moves by less than 2 % is not known."""
     measured(affected=(1.02 if margin == "6%" else 1.0, 0.003), untouched=(1.05, 0.003))
     words = ("--margin", margin, "--unaffected", "untouched", "--max-runs", "80", "--seed", "1", "--json")
@@ -175,7 +159,8 @@ def test_equivalence_within_what_cannot_differ_is_withheld(
     assert code == 0, err
     (found,) = json.loads(out)["results"]
     typical = [c for c in found["comparisons"] if c["protocol"] == "typical"]
-    assert {c["benchmark"]: c["verdict"] for c in typical}["affected"] == verdict
+    (verdict,) = (c["verdict"] for c in typical if c["benchmark"] == "affected")
+    assert verdict == ("equivalent" if margin == "20%" else "undecided")
     (result,) = json.loads(run("compare", "r.jsonl", "--json")[1])["results"]
     assert [c for c in result["comparisons"] if c["protocol"] == "typical"] == typical
 
@@ -224,8 +209,7 @@ def test_a_gate_that_measures_heeds_the_settings(measured: Slower, command: Sequ
     assert (code, "+12 %" in out, "+4 %" in out) == (0, True, True)
     Path("speedproof.toml").write_text('[gate]\npolicy = "proven-improvement"\n')
     code, out, _ = gated()
-    assert code == 1
-    assert "slower" in out
+    assert (code, "slower" in out) == (1, True)
     assert gated("--policy", "no-regression", "--margin", "12%")[0] == 0
     Path("speedproof.toml").write_text('[gate]\nmargin = "0.01%"\nundecided = "pass"\nmultiplicity = "bh"\n')
     measured(parse=(1.0, 0.05), sort=(1.0, 0.05))
@@ -256,8 +240,7 @@ def test_a_gate_that_measures_judges_the_benchmarks_it_is_asked(
     assert "note: speedproof.toml" not in err
     Path("speedproof.toml").write_text(ignored)
     code, _, err = gated()
-    assert code == 2
-    assert "no benchmark is left; available: parse, sort, sum" in err
+    assert (code, "no benchmark is left; available: parse, sort, sum" in err) == (2, True)
 
 
 def test_policies_by_pattern(measured: Slower) -> None:

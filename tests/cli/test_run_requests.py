@@ -25,11 +25,6 @@ command = "sleep {t}"
 """
 
 
-@pytest.fixture(autouse=True)
-def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-
-
 def run(*argv: str) -> tuple[int, str, str]:
     return speedproof("run", *argv)
 
@@ -62,10 +57,8 @@ def test_shell_takes_no_command_for_its_name(argv: list[str]) -> None:
     assert args.commands == ("", "c")
     (benchmark,) = planned(*argv)
     assert [v.text for v in benchmark.versions] == ["echo a | cat", "echo b | cat"]
-    assert [(Path(v.command[0]).name, *v.command[1:]) for v in benchmark.versions] == [
-        ("sh", "-c", "echo a | cat"),
-        ("sh", "-c", "echo b | cat"),
-    ]
+    commands = [(Path(v.command[0]).name, *v.command[1:]) for v in benchmark.versions]
+    assert commands == [("sh", "-c", f"echo {word} | cat") for word in "ab"]
 
 
 @pytest.mark.slow
@@ -216,10 +209,7 @@ def test_under_perf_the_kernels_accounting_does_not_decide(monkeypatch: pytest.M
     assert code == 0, err
     assert "note: perf starts the programs and takes their time" in err
     assert "note: perf does not know 'instrutions' (event syntax error: 'instrutions')" in err
-    assert [r.metrics for r in read_sessions(Path("r.jsonl"))[0].runs][-1] == {
-        "page-faults": 5,
-        "time": 0.0025,
-    }
+    assert read_sessions(Path("r.jsonl"))[0].runs[-1].metrics == {"page-faults": 5, "time": 0.0025}
     for request in (("true", "true", *counted[:2]), ("--review", "r.jsonl")):
         message = refused(*request, "--decide-by", "user")
         assert message.strip().endswith("--decide-by user: no such metric; available: time, page-faults")
@@ -281,7 +271,8 @@ def test_what_review_and_resume_cannot_heed_is_refused() -> None:
     ("show a.json --pilot=x", "unknown option --pilot; see 'speedproof show --help'"),
     ("formats x\x1b[2J", "got unexpected extra argument (x"), ("--no-such", "unknown option --no-such"),
     ("compare a --all=x", "option '--all' does not take a value; see "),
-    ("rum", "unknown command rum; did you mean run?"), ("corpus --metric x", "name an action first: build, "),
+    ("rum", "unknown command rum; did you mean run?"), ("cozzzz", "unknown command cozzzz; see "),
+    ("corpus --metric x", "name an action first: build, "),
     ("compare a --json=x", "option '--json' does not take a value: JSON goes to standard output (--json > FILE)"),
     *((f"{name} --zzz", "unknown option --zzz") for name in COMMANDS if name not in ("corpus", "history")),
 ])  # fmt: skip
