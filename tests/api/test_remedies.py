@@ -3,6 +3,7 @@
 import functools
 import itertools
 import math
+import re
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
@@ -19,17 +20,14 @@ OLD, NEW = [1.0, 1.1, 1.2, 1.05, 1.0], [0.9, 0.8, 0.85, 0.9, 0.95]
 sp_: Any = sp  # what types forbid is what is tried here
 
 
-@pytest.fixture(scope="module")
-def suite() -> sp.Suite:
-    return sp.Suite.of_samples({"sort": {"old": OLD, "new": NEW}, "hash": {"old": NEW, "new": OLD}})
-
-
 def test_another_protocol_is_asked_of_a_suite() -> None:
     with pytest.raises(sp.SpeedproofError) as error:
         sp.compare(OLD, NEW).by("touati2009")
-    told = str(error.value)
-    assert "sp.compare_suite(suite, protocols='touati2009')" in told
-    assert "suite = sp.Suite.of_samples({'old': old, 'new': new})" in told
+    told = (
+        "sp.compare_suite(suite, protocols='touati2009')",
+        "suite = sp.Suite.of_samples({'old': old, 'new': new})",
+    )
+    assert all(part in str(error.value) for part in told)
     made = sp.Suite.of_samples({"old": OLD, "new": NEW})
     (found,) = (sp.compare_suite(made, protocols="touati2009")[name] for name in made)
     assert found.by("touati2009").protocol == "touati2009"
@@ -41,20 +39,17 @@ def test_a_frame_of_one_version_wants_a_column() -> None:
     rows = {"n": ["sort"] * 5 + ["hash"] * 5, "t": OLD + NEW}
     with pytest.raises(sp.SpeedproofError, match=r"only one version.*version=") as error:
         sp.compare_suite(sp.Suite.from_frame(rows, value="t", benchmark="n"))
-    assert "reference=" not in str(error.value)
-    assert "file" not in str(error.value)
+    assert not re.search("reference=|file", str(error.value))
     assert sp.compare_suite(sp.Suite.from_frame(rows, value="t", version="n")).results
 
 
 def test_a_file_of_one_version_is_read_otherwise() -> None:
     """Its benchmarks may be versions of one thing, which reading is told."""
-    path = "examples/gcc/O2.json"
+    of_one = (
+        Record(name, np.array(OLD), path="examples/gcc/O2.json", tool="csv") for name in ("sort", "hash")
+    )
     with pytest.raises(sp.SpeedproofError, match="only one version") as error:
-        sp.compare_suite(
-            sp.Suite.from_records(
-                ("a", Record(name, np.array(OLD), path=path, tool="csv")) for name in ("sort", "hash")
-            )
-        )
+        sp.compare_suite(sp.Suite.from_records(("a", record) for record in of_one))
     told = "read its benchmarks as versions of one thing: "
     assert f"{told}reference='sort'" in str(error.value)
     assert f"{told}--reference 'sort'" in error.value.on_command_line()
@@ -64,11 +59,8 @@ def test_no_common_benchmark_names_what_each_side_has() -> None:
     rows = {"n": ["a"] * 5 + ["b"] * 5, "v": ["x"] * 5 + ["y"] * 5, "t": OLD + NEW}
     made = sp.Suite.from_frame(rows, value="t", benchmark="n", version="v")
     for one in (made, sp.Suite.of_samples({"a": {"x": OLD}, "b": {"y": NEW}})):
-        with pytest.raises(
-            sp.SpeedproofError, match=r"can be compared:\n  x has a \(time\)\n  y has b \(time\)$"
-        ) as error:
+        with pytest.raises(sp.SpeedproofError, match=r"compared:\n  x has a \(time\)\n  y has b \(time\)$"):
             sp.compare_suite(one)
-        assert "match=" not in str(error.value)
 
 
 def test_no_common_metric_wants_no_other_names(tmp_path: Path) -> None:
@@ -78,11 +70,8 @@ def test_no_common_metric_wants_no_other_names(tmp_path: Path) -> None:
         (tmp_path / f"{version}.csv").write_text(f"name,version,{column}\n{rows}")
     suite = sp.read(tmp_path / "old.csv", tmp_path / "new.csv")
     for ask in (sp.gate, sp.compare_suite):
-        with pytest.raises(sp.SpeedproofError) as error:
+        with pytest.raises(sp.SpeedproofError, match=r"\n *old has sort \(time\)\n *new has none \(time\)$"):
             ask(suite)
-        assert [line.strip() for line in str(error.value).splitlines()[1:]] == [
-            "old has sort (time)", "new has none (time)"
-        ]  # fmt: skip
 
 
 def test_numpys_scalars_are_numbers() -> None:
@@ -90,17 +79,15 @@ def test_numpys_scalars_are_numbers() -> None:
     kept = sp_.race(sum, max, args=[[1]], max_runs=np.int64(12), min_runs=np.int8(10), max_time=np.float32(9))
     assert kept.finding.result.blocks <= 12
     one = sp.Suite.of_samples({"old": OLD * 3, "new": NEW * 3})
-    assert sp_.rank(one, seed=np.uint8(3), resamples=np.int32(20), mixtures=np.True_) == sp.rank(
-        one, seed=3, resamples=20
-    )
+    ranked = sp_.rank(one, seed=np.uint8(3), resamples=np.int32(20), mixtures=np.True_)
+    assert ranked == sp.rank(one, seed=3, resamples=20)
     for wrong in (np.True_, True, "3", 2.5, np.float64(3)):
         with pytest.raises(sp.SpeedproofError, match=r"max_runs=.*expected a whole number"):
             sp_.race(len, sum, max_runs=wrong)
     with pytest.raises(sp.SpeedproofError, match="seed=-1: expected a whole number, 0 or more"):
         sp_.rank(one, seed=np.int64(-1))
-    assert seconds_given(np.float32(9)) == 9.0
-    assert seconds_given(None) == math.inf
-    assert (seconds_given("9"), seconds_given("5s"), seconds_given("2m")) == (9.0, 5.0, 120.0)
+    given = (np.float32(9), None, "9", "5s", "2m")
+    assert [seconds_given(time) for time in given] == [9.0, math.inf, 9.0, 5.0, 120.0]
     for wrong in (0, np.nan, "-1", "9 lives"):
         with pytest.raises(sp.SpeedproofError, match=r"max_time=.*; give (more than 0 )?seconds"):
             seconds_given(wrong)
@@ -113,15 +100,6 @@ def test_a_gate_counts_what_is_missing() -> None:
     assert repr(sp.gate(sp.Suite.of_samples(samples))).endswith(", 2 benchmarks>")
     lacking = sp.gate(sp.Suite.of_samples({**samples, "fib": {"old": OLD}}))
     assert repr(lacking) == "<GateResult: fail, 3 benchmarks, 1 of them missing>"
-
-
-def test_a_negative_time_is_told_once_and_with_a_remedy() -> None:
-    rows = {"n": ["a", "b"] * 8, "v": ["old"] * 8 + ["new"] * 8, "t": [-1.0, *map(float, range(1, 16))]}
-    (told,) = sp.remarks(sp.Suite.from_frame(rows, benchmark="n", version="v", value="t"))
-    assert (
-        told
-        == "left out: data frame: a: it holds -1, and a time is never negative: correct or remove that value"
-    )
 
 
 async def coroutine() -> None: ...
@@ -156,11 +134,10 @@ OWN: dict[str, Callable[[list[float]], Any]] = {
     "xarray": labelled,
 }
 TAKEN: tuple[Callable[[Any, Any], Any], ...] = (
-    sp.compare,
-    lambda x, y: sp.Suite.of_samples({"old": x, "new": y}),
+    sp.compare, lambda x, y: sp.Suite.of_samples({"old": x, "new": y}),
     lambda x, y: sp.Suite.of_samples({"sort": {"old": x, "new": y}}),
     lambda x, y: sp.Suite.of_samples({"sort": {"old": x, "new": x}, "hash": {"old": y, "new": y}}),
-)
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("kind", OWN)
@@ -198,12 +175,9 @@ def test_a_unit_that_the_values_contradict_is_refused(unit: str) -> None:
 def test_the_name_of_a_dimension_is_honoured() -> None:
     rows = np.arange(1.0, 7.0).reshape(2, 3)
     told = sp.sample(rows)
-    for one in (
-        labelled(rows, "", ("process", "run")),
-        labelled(rows.T, "", ("run", "process")),
-        labelled(rows, ""),  # dimensions that nobody named
-    ):
-        assert sp.sample(one) == told
+    assert sp.sample(labelled(rows, "")) == told  # dimensions that nobody named
+    for values, dims in ((rows, ("process", "run")), (rows.T, ("run", "process"))):
+        assert sp.sample(labelled(values, "", dims)) == told
     with pytest.raises(sp.SpeedproofError, match=r"dimensions are fork and run: .*'process'"):
         sp.sample(labelled(rows, "", ("fork", "run")))
 

@@ -9,21 +9,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.command import speedproof
+from tests.command import O2, O3, ROOT, speedproof
 
 import speedproof as sp
 
-ROOT = Path(__file__).parents[2]
-GCC = tuple(str(ROOT / "examples" / "gcc" / name) for name in ("O2.json", "O3.json"))
-SESSION = str(ROOT / "examples" / "gzip" / "session.jsonl")
-FAULTS, SIZES = (str(ROOT / "examples" / name / "session.jsonl") for name in ("faults", "sizes"))
+GCC = (O2, O3)
+SESSION, FAULTS, SIZES = (f"{ROOT}/examples/{name}/session.jsonl" for name in ("gzip", "faults", "sizes"))
 CONFIG = str(ROOT / "tests" / "data" / "speedup_test_tool" / "plain.csv")
 
 Ask = Callable[[], Any]
 
 
 def gcc(**more: Any) -> sp.Suite:
-    """Two versions of six benchmarks."""
     return sp.read(*GCC, **more)
 
 
@@ -64,14 +61,12 @@ ASKED: dict[str, Ask] = {
 
 def without_hints(text: str) -> str:
     """A sheet without the options that would show more, which Python has other words for."""
-    return re.sub(r"\n{3,}", "\n\n", re.sub(r"(^|    +)--[a-z]+: .*$", "", text, flags=re.MULTILINE)).rstrip(
-        "\n"
-    )
+    plain = re.sub(r"(^|    +)--[a-z]+: .*$", "", text, flags=re.MULTILINE)
+    return re.sub(r"\n{3,}", "\n\n", plain).rstrip("\n")
 
 
 @pytest.mark.parametrize("words", ASKED, ids=lambda words: words.replace(str(ROOT), ""))
 def test_text_details_tables_and_json(words: str, tmp_path: Path) -> None:
-    """What a command prints, with everything, as Markdown and as JSON."""
     found, argv = ASKED[words](), words.split()
     code, out, err = speedproof(*argv)
     assert (without_hints(out), err) == (without_hints(str(found)), "")
@@ -82,14 +77,9 @@ def test_text_details_tables_and_json(words: str, tmp_path: Path) -> None:
     assert without_hints(speedproof(*argv, *options)[1]) == without_hints(told)
     assert json.loads(speedproof(*argv, "--json")[1]) == json.loads(found.to_json())
     sp.report(found, tmp_path / "out.md")
-    own = table((tmp_path / "out.md").read_text(encoding="utf-8"))
+    own = re.findall(r"^\|.*", (tmp_path / "out.md").read_text(encoding="utf-8"), re.MULTILINE)
     assert own
-    assert not set(own) - set(table(speedproof(*argv, "--markdown", "-")[1]))
-
-
-def table(text: str) -> list[str]:
-    """The rows of Markdown."""
-    return [line for line in text.splitlines() if line.startswith("|")]
+    assert {*own} <= {*speedproof(*argv, "--markdown", "-")[1].splitlines()}
 
 
 @pytest.mark.parametrize(("words", "key", "ask"), [
@@ -134,5 +124,7 @@ def test_one_reader_of_every_command(files: tuple[str, ...], tmp_path: Path) -> 
     if len(files) == 1:
         assert read("run", "--review", *asked) == (fields, compared)
     pytest.importorskip("duckdb")
-    sp.Corpus.build(files, tmp_path / "c")
+    corpus, (x, y) = sp.Corpus.build(files, tmp_path / "c"), sp.read(*files).versions[:2]
     assert read("corpus", "compare", str(tmp_path / "c"), *asked[-2:], "--details") == (fields, compared)
+    alike = corpus.compare(pairs=[(x, y)], workers=1), corpus.compare(reference=x, candidate=y, workers=1)
+    assert str(alike[0]) == str(alike[1])

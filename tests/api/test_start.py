@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
+from tests.command import ROOT
 
 from speedproof.cli.main import every_command
 
-ROOT = Path(__file__).parents[2]
 HELP = [f"{name} --help" for name in every_command()]
 ARROW = "pyarrow duckdb distributed dask"
 O2, O3 = "examples/gcc/O2.json", "examples/gcc/O3.json"
@@ -18,9 +17,7 @@ CONFIG = "tests/data/speedup_test_tool/plain.csv"
 
 
 def loaded(code: str, *words: str) -> list[str]:
-    """The modules that an interpreter ends with."""
-    code += "; print(*sys.modules, file=sys.stderr)"
-    command = [sys.executable, "-c", f"import sys; {code}", *words]
+    command = [sys.executable, "-c", f"import sys; {code}; print(*sys.modules, file=sys.stderr)", *words]
     done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
     return done.stderr.splitlines()[-1].split()
 
