@@ -1,9 +1,11 @@
 """The loop with a fake executor and a fake clock: order, stopping, resuming, storing, without any time."""
 
 import itertools
+import json
 import math
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +19,9 @@ from tests.protocols.asking import stop_rules
 
 import speedproof as sp
 from speedproof.api.measurement import Measurement
-from speedproof.api.session_results import RaceResult
+from speedproof.api.run_plan import Request, present
+from speedproof.api.run_start import question_of
+from speedproof.api.session_results import EndedSession, RaceResult
 from speedproof.data.sample import Sample, Trait
 from speedproof.data.session_file import (
     SCHEMA,
@@ -29,31 +33,28 @@ from speedproof.data.session_file import (
     RunLine,
     SessionLine,
     StoredSession,
+    options_stored,
 )
 from speedproof.data.suite import Key, Suite
+from speedproof.errors import SpeedproofError
 from speedproof.measuring.execute import Run, RunError
 from speedproof.measuring.runs import Executor, Progress, block_order
 from speedproof.measuring.store import ResultsFile
+from speedproof.measuring_options import Measuring
 from speedproof.protocols.claims import Demand, SessionQuestion, StopRules
 from speedproof.protocols.gate import gate as gate_of
 from speedproof.protocols.results import Verdict
 from speedproof.protocols.sequential import SequentialComparison
 
 Times = dict[str, float | Callable[[int], float]]
-
-
 NEVER = 1e-12
 """A margin within which nothing is proven, not even of equal values: bounds have a rounding."""
 
-
-def until(**rules: Any) -> StopRules:
-    """Measured until something is proven, or until the rules say so."""
-    return stop_rules(stop_at_proof=True, **rules)
+# Measured until something is proven, or until the rules say so.
+until = partial(stop_rules, stop_at_proof=True)
 
 
 class FakeClock:
-    """Goes on by what the fake runs take."""
-
     def __init__(self) -> None:
         self.now = 100.0
 
@@ -65,12 +66,9 @@ class FakeExecutor(Executor):
     """Times by version: a number, or a function of the number of runs of that version so far."""
 
     def __init__(self, clock: FakeClock, times: Times) -> None:
-        self.clock = clock
-        self.times = times
-        self.calls: list[str] = []
-        self.hooks: list[str] = []
-        self.fail: dict[float, int] = {}
-        self.interrupt_at = math.inf
+        self.clock, self.times = clock, times
+        self.calls, self.hooks = list[str](), list[str]()
+        self.fail, self.interrupt_at = dict[float, int](), math.inf
 
     def begin(self, version: PlannedVersion) -> None:
         self.hooks.append(f"begin {version.name}")
@@ -84,9 +82,8 @@ class FakeExecutor(Executor):
     def measure(self, version: PlannedVersion) -> Run:
         if len(self.calls) >= self.interrupt_at:
             raise KeyboardInterrupt
-        count = self.calls.count(version.name)
         time = self.times[version.name]
-        seconds = time(count) if callable(time) else time
+        seconds = time(self.calls.count(version.name)) if callable(time) else time
         self.calls.append(version.name)
         self.clock.now += seconds
         return Run({"time": seconds}, exit=self.fail.get(len(self.calls) - 1, 0), stderr=b"broken")
@@ -105,13 +102,7 @@ def head(*benchmarks: PlannedBenchmark, session: str = "s", seed: int = 7) -> Se
     return SessionLine(SCHEMA, session, "2026-01-01T00:00:00+00:00", seed, benchmarks)
 
 
-def compared(head: SessionLine, question: SessionQuestion, executor: Executor, **options: Any) -> Measurement:
-    return Measurement(head, executor, question, **{"clock": FakeClock(), **options})
-
-
 class Bench:
-    """A session with everything fake."""
-
     def __init__(
         self,
         times: Times,
@@ -120,16 +111,14 @@ class Bench:
         warmup: int | None = 0,
         asked: Mapping[str, Any] | None = None,
         plan: SessionLine | None = None,
-        **options: object,
+        **options: Any,
     ) -> None:
-        self.clock = FakeClock()
-        self.executor = FakeExecutor(self.clock, times)
-        self.lines: list[Line] = []
-        self.seen: list[Progress] = []
-        self.session = compared(
-            plan or head(*(benchmarks or (benchmark(*times),))),
-            SessionQuestion(rules or until(), **(asked or {})), self.executor,
-            clock=self.clock, append=self.lines.append, warmup=warmup, **options,
+        self.executor = FakeExecutor(clock := FakeClock(), times)
+        self.lines, self.seen = list[Line](), list[Progress]()
+        self.session = Measurement(
+            plan or head(*(benchmarks or (benchmark(*times),))), self.executor,
+            SessionQuestion(rules or until(), **(asked or {})),
+            clock=clock, append=self.lines.append, warmup=warmup, **options,
         )  # fmt: skip
 
     def run(self) -> RaceResult:
@@ -140,10 +129,15 @@ class Bench:
         return [line for line in self.lines if isinstance(line, RunLine)]
 
     def stored(self) -> StoredSession:
-        first = self.lines[0]
+        first, last = self.lines[0], self.lines[-1]
         assert isinstance(first, SessionLine)
-        last = self.lines[-1]
         return StoredSession(first, tuple(self.runs), last if isinstance(last, EndLine) else None)
+
+    def save(self, path: Path) -> Path:
+        with ResultsFile(path) as store:
+            for line in self.lines:
+                store.append(line)
+        return path
 
 
 @pytest.mark.parametrize("warmup", [0, 1, None])
@@ -162,11 +156,10 @@ def test_a_candidate_that_has_left_is_not_warmed_up_again(warmup: int | None) ->
         for run in session.runs:
             counts[run.benchmark] += run.version == "clear" and not run.warmup
             assert not (run.version == "clear" and run.warmup and counts[run.benchmark] >= 10)
-    builds = built("X", "bad", "good", count=14)
+    names = ("X", "bad", "good")
     rules = stop_rules(min_blocks=14, max_blocks=14, max_time=None, fixed=True)
-    bench = Bench(
-        dict.fromkeys(("X", "bad", "good"), 1.0), builds, rules=rules, warmup=1, ignore_failure=True
-    )
+    builds = built(*names, count=14)
+    bench = Bench(dict.fromkeys(names, 1.0), builds, rules=rules, warmup=1, ignore_failure=True)
     measure = bench.executor.measure
 
     def failing(version: PlannedVersion) -> Run:
@@ -177,17 +170,16 @@ def test_a_candidate_that_has_left_is_not_warmed_up_again(warmup: int | None) ->
     assert (bench.executor.calls.count("bad"), bench.executor.calls.count("good")) == (20, 28)
 
 
-@pytest.mark.parametrize(("spent", "runs"), [(0.0, 22), (12.0, 10), (60.0, 2)])
-def test_what_was_spent_before_is_part_of_the_time(spent: float, runs: int) -> None:
+@pytest.mark.parametrize(("spent", "runs"), [({}, 22), ({"spent": 12.0}, 10), ({"spent": 60.0}, 2)])
+def test_what_was_spent_before_is_part_of_the_time(spent: dict[str, Any], runs: int) -> None:
     """As by the first invocations of a tool; the first block is measured all the same."""
-    bench = Bench({"X": 1.0, "Y": 1.0}, rules=until(max_time=21.0, margin=NEVER), spent=spent)
+    bench = Bench({"X": 1.0, "Y": 1.0}, rules=until(max_time=21.0, margin=NEVER), **spent)
     outcome = bench.session.run()
     assert sum(tally.runs for tally in outcome.measured.tallies) == runs
     assert outcome.measured.reasons[0][1] == "21 s were allowed"
 
 
 def built(*names: str, count: int) -> PlannedBenchmark:
-    """A plan with so many builds of each version."""
     builds = {n: tuple(PlannedBuild(f"{n}{i}", 1) for i in range(count)) for n in names}
     return PlannedBenchmark("b", tuple(PlannedVersion(n, (n,), n, builds=builds[n]) for n in names))
 
@@ -214,9 +206,8 @@ def in_pieces(
         executor, lines = LayoutExecutor(FakeClock(), {}), list[Line]()
         executor.interrupt_at, executor.fail = (math.inf, {cut: 1}) if fails else (cut, {})
         first = head(plan, session=f"s{number}", seed=11 + number)
-        session = compared(
-            first, SessionQuestion(rules, repeats=repeats), executor, append=lines.append, warmup=0
-        )
+        question = SessionQuestion(rules, repeats=repeats)
+        session = Measurement(first, executor, question, clock=FakeClock(), append=lines.append, warmup=0)
         session.recall(stored)
         with pytest.raises(RunError) if fails and math.isfinite(cut) else nullcontext():
             session.run()
@@ -242,11 +233,8 @@ def test_builds_of_a_session_in_pieces_are_those_of_one_in_one_piece(names: str,
         assert [f.result.pvalue_faster for f in found] == [f.result.pvalue_faster for f in told]
         assert [(f.result.low, f.result.high) for f in found] == [(f.result.low, f.result.high) for f in told]
         # Looked at again, all of it is there.
-        again = compared(
-            stored[-1].head,
-            SessionQuestion(stop_rules(min_blocks=7, max_blocks=7, fixed=True), repeats=2),
-            LayoutExecutor(FakeClock(), {}),
-        )
+        question = SessionQuestion(stop_rules(min_blocks=7, max_blocks=7, fixed=True), repeats=2)
+        again = Measurement(stored[-1].head, LayoutExecutor(FakeClock(), {}), question)
         assert again.recall(stored) == 7
         assert [f.result for f in again.review().findings] == [f.result for f in found]
 
@@ -258,7 +246,9 @@ def test_a_build_that_was_measured_before_does_not_count_again() -> None:
     runs = [structs.replace(run, build=0) if run.version == "Y" else run for run in session.runs]
     rules = stop_rules(min_blocks=6, max_blocks=6, max_time=None, fixed=True)
     executor = LayoutExecutor(FakeClock(), {})
-    later = compared(head(plan, session="t"), SessionQuestion(rules), executor, warmup=0)
+    later = Measurement(
+        head(plan, session="t"), executor, SessionQuestion(rules), clock=FakeClock(), warmup=0
+    )
     assert later.recall([structs.replace(session, runs=tuple(runs))]) == 1
     (finding,) = later.run().findings
     assert finding.result.blocks == 6
@@ -283,9 +273,8 @@ def test_a_failed_run_of_builds_costs_its_pair_alone(lost: int) -> None:
 
 def test_a_build_is_run_before_it_is_measured() -> None:
     """A fresh build is not in the machine's caches: each has the warm-up that the session has."""
-    bench = Bench(
-        {"X": 1.0, "Y": 1.0}, built("X", "Y", count=4), rules=stop_rules(min_blocks=4, max_blocks=4), warmup=1
-    )
+    rules = stop_rules(min_blocks=4, max_blocks=4)
+    bench = Bench({"X": 1.0, "Y": 1.0}, built("X", "Y", count=4), rules=rules, warmup=1)
     bench.session.run()
     kinds = [(r.block, r.warmup) for r in bench.runs]
     assert kinds == [(block, warm) for block in range(4) for warm in (True, True, False, False)]
@@ -337,17 +326,15 @@ def test_a_gate_does_not_pass_what_is_slower_on_average() -> None:
         assert finding.result.low > 1 / 1.02
         assert finding.outcome == outcome
         assert (finding.reason == "on average it misses its limit") is (outcome == "undecided")
-        both = [Sample(
-            v, label=name, traits=frozenset({Trait.RANDOM_ORDER, Trait.ORDER_KNOWN, Trait.STOPPED_ON_RESULT}),
-            blocks=np.arange(150),
-        ) for v, name in ((x, "X"), (now, "Y"))]  # fmt: skip
-        key = Key("b")
-        suite = Suite(("X", "Y"), {(key, "X"): both[0], (key, "Y"): both[1]})
+        traits = frozenset({Trait.RANDOM_ORDER, Trait.ORDER_KNOWN, Trait.STOPPED_ON_RESULT})
+        suite = Suite(("X", "Y"), {
+            (Key("b"), version): Sample(values, label=version, traits=traits, blocks=np.arange(150))
+            for version, values in (("X", x), ("Y", now))
+        })  # fmt: skip
         found = gate_of(suite, ("X", "Y"), lambda name: Demand())
         ((r, c),) = found.judged
-        needed = c.needed
         assert found.outcome == r.outcome == outcome
-        assert (needed.reason if needed else "") == (finding.reason if outcome == "undecided" else "")
+        assert (c.needed.reason if c.needed else "") == (finding.reason if outcome == "undecided" else "")
         assert (r.average is None) == (c.slow_runs is None) == (outcome == "pass")
         if r.average and c.slow_runs:
             assert r.average.value == pytest.approx(x.mean() / now.mean())
@@ -356,10 +343,8 @@ def test_a_gate_does_not_pass_what_is_slower_on_average() -> None:
 
 def test_decided_candidates_leave_the_race() -> None:
     """The clear one is proven and no longer measured; the others go on in the order drawn for all."""
-    bench = Bench(
-        {"X": noisy(1.0, 1), "clear": noisy(0.5, 2), "close": noisy(1.0, 3)},
-        rules=until(max_blocks=40, max_time=None),
-    )
+    times = {"X": noisy(1.0, 1), "clear": noisy(0.5, 2), "close": noisy(1.0, 3)}
+    bench = Bench({**times}, rules=until(max_blocks=40, max_time=None))
     clear, close = bench.session.run().findings
     assert (clear.verdict, clear.reason) == (Verdict.FASTER, "proven")
     assert close.verdict is Verdict.UNDECIDED
@@ -372,13 +357,22 @@ def test_decided_candidates_leave_the_race() -> None:
         assert names == [name for name in drawn if name in names]
 
 
-def test_failure_stops_with_the_output() -> None:
+@pytest.mark.parametrize("untidy", [False, True])
+def test_failure_stops_with_the_output(untidy: bool) -> None:
+    """And with what a failed cleanup says."""
     bench = Bench({"X": 1.0, "Y": 1.0})
-    bench.executor.fail = {3: 1}
-    with pytest.raises(RunError, match=r"(?s)exited with code 1; its output:.*broken.*ignore_failure=True"):
+    bench.executor.fail, finish = {3: 1}, bench.executor.finish
+
+    def finished(version: PlannedVersion) -> None:
+        finish(version)
+        if untidy:
+            raise RunError(f"cleanup of {version.name}")
+
+    bench.executor.finish = finished  # type: ignore[method-assign]
+    told = r"(?s)exited with code 1; its output:.*broken.*ignore_failure=True"
+    with pytest.raises(RunError, match=rf"{told}.*\ncleanup of X\ncleanup of Y$" if untidy else told):
         bench.session.run()
-    assert len(bench.runs) == 4
-    assert bench.runs[-1].exit == 1
+    assert [run.exit for run in bench.runs] == [0, 0, 0, 1]
     assert bench.lines[-1] == EndLine("s", "error")
     assert bench.executor.hooks[-2:] == ["finish X", "finish Y"]
 
@@ -396,20 +390,16 @@ def test_ignored_failures_leave_their_block_out_and_warn() -> None:
 
 
 def test_a_run_without_the_deciding_metric_stops_the_session() -> None:
-    """As a failure does: a minute of runs without a value would tell nothing."""
-    bench = Bench({"X": 1.0, "Y": 1.0}, asked={"metric": "score"}, warmup=1)
-    with pytest.raises(
-        RunError, match=r"(?s)'score' that decides; no score here; its output:\nbroken.*ignore_failure=True"
-    ):
+    """As a failure does: a minute of runs without a value would tell nothing. Ignored, they are counted."""
+    bench, ignoring = (
+        Bench({"X": 1.0, "Y": 1.0}, asked={"metric": "score"}, warmup=1 - ignored, ignore_failure=ignored)
+        for ignored in (False, True)
+    )
+    told = r"(?s)'score' that decides; no score here; its output:\nbroken.*ignore_failure=True"
+    with pytest.raises(RunError, match=told):
         bench.session.run()
     assert len(bench.runs) == 1
-
-
-def test_missing_metric_is_counted_when_that_is_ignored() -> None:
-    bench = Bench(
-        {"X": 1.0, "Y": 1.0}, rules=until(max_blocks=30), asked={"metric": "score"}, ignore_failure=True
-    )
-    outcome = bench.session.run()
+    outcome = ignoring.session.run()
     assert [(t.version, t.runs, t.lacking) for t in outcome.measured.tallies] == [
         ("X", 10, 10),
         ("Y", 10, 10),
@@ -460,22 +450,10 @@ def test_every_cleanup_is_tried_whatever_becomes_of_the_others() -> None:
 
     bench.executor.finish = failing  # type: ignore[method-assign]
     outcome = bench.session.run()
-    assert bench.executor.hooks[-3:] == ["finish X", "finish Y", "finish Z"]
-    assert outcome.measured.interrupted
-    assert outcome.measured.unfinished[0].startswith("the cleanup of X was interrupted")
-    assert outcome.measured.unfinished[1:] == ("cleanup command 'rm' failed",)
-
-
-def test_a_failed_run_and_a_failed_cleanup_are_both_told() -> None:
-    bench = Bench({"X": 1.0, "Y": 1.0})
-    bench.executor.fail = {3: 1}
-
-    def failing(version: PlannedVersion) -> None:
-        raise RunError(f"cleanup of {version.name}")
-
-    bench.executor.finish = failing  # type: ignore[method-assign]
-    with pytest.raises(RunError, match=r"(?s)exited with code 1.*\ncleanup of X\ncleanup of Y$"):
-        bench.session.run()
+    assert (bench.executor.hooks[-3:], outcome.measured.interrupted) == ([f"finish {v}" for v in "XYZ"], True)
+    interrupted, failed = outcome.measured.unfinished
+    assert interrupted.startswith("the cleanup of X was interrupted")
+    assert failed == "cleanup command 'rm' failed"
 
 
 @pytest.mark.parametrize(("ratio", "candidate", "asked", "told"), [
@@ -497,9 +475,7 @@ def test_what_the_layout_of_the_code_may_explain(
     (reviewed,) = again.session.review().findings
     for found in (finding, reviewed):
         assert any("layout" in check.message for check in found.warnings) is told
-    with ResultsFile(path := tmp_path / "s.jsonl") as store:
-        for line in bench.lines:
-            store.append(line)
+    path = bench.save(tmp_path / "s.jsonl")
     for said in (speedproof("compare", str(path))[1], str(sp.gate(sp.read(path)))):
         assert asked or " ".join(said.split()).count("run --builds tells code from layout") == told, said
 
@@ -516,23 +492,25 @@ def test_an_interrupt_at_the_last_look_keeps_the_verdict() -> None:
 
 
 def test_review_finds_what_the_session_found() -> None:
-    """The verdict again, from the stored runs alone, failed ones among them, and why it ended then."""
+    """From the stored runs alone, failed ones among them, and why it ended then; it is not measured again."""
     bench = Bench({"X": noisy(1.05, 1), "Y": noisy(1.0, 2), "Z": noisy(0.8, 3)}, ignore_failure=True)
     bench.executor.fail = {3: 1, 4: 1, 9: 1}
     found = bench.session.run()
     again = Bench({"X": 1.0, "Y": 1.0, "Z": 1.0})
     again.session.recall([bench.stored()])
     review = again.session.review()
-    assert [(f.candidate, f.verdict, f.result) for f in review.findings] == [
-        (f.candidate, f.verdict, f.result) for f in found.findings
-    ]
-    assert review.measured.on_result == found.measured.on_result
-    assert [(t.version, t.runs, t.failed) for t in review.measured.tallies] == [
-        (t.version, t.runs, t.failed) for t in found.measured.tallies
-    ]
+    told, before = (
+        (
+            [(f.candidate, f.verdict, f.result) for f in of.findings], of.measured.on_result,
+            [(t.version, t.runs, t.failed) for t in of.measured.tallies],
+        )
+        for of in (review, found)
+    )  # fmt: skip
+    assert told == before
     assert sum(t.failed for t in review.measured.tallies) == 3
     assert not review.measured.interrupted
-    assert again.runs == []
+    assert [f.verdict for f in again.session.run().findings] == [f.verdict for f in found.findings]
+    assert (again.runs, again.executor.hooks) == ([], [])
 
 
 def test_what_was_measured_before_a_zero_can_be_reviewed() -> None:
@@ -571,15 +549,6 @@ def test_resumed_session_equals_an_unbroken_one() -> None:
     assert race.blocks == 6 + len(second.runs) // 2
 
 
-def test_what_was_decided_is_not_measured_again() -> None:
-    first = Bench({"X": 2.0, "Y": 1.0})
-    first.session.run()
-    second = Bench({"X": 2.0, "Y": 1.0})
-    second.session.recall([first.stored()])
-    assert second.session.run().findings[0].verdict is Verdict.FASTER
-    assert (second.runs, second.executor.hooks) == ([], [])
-
-
 @pytest.mark.parametrize(("names", "most", "why"), [
     ("X", 1, "1 run was allowed"), ("X", 12, "12 runs were allowed"),
     ("XY", 12, "12 runs of each version were allowed"),
@@ -597,7 +566,7 @@ def test_runs_are_stored_with_their_moments_and_shown() -> None:
     """In seconds from the start of the session, to the microsecond; whatever the clock showed then."""
     times: Times = {"X": 1 / 3, "Y": 2 / 7}
     bench = Bench(times, warmup=1, rules=stop_rules(min_blocks=5, max_blocks=5, max_time=None))
-    bench.clock.now += 55.5
+    bench.executor.clock.now += 55.5
     assert bench.run().findings[0].result.blocks == 5
     ends = np.cumsum([times[name] for name in bench.executor.calls]).tolist()
     assert [run.at for run in bench.runs] == [round(at, 6) for at in [0.0, *ends[:-1]]]
@@ -622,17 +591,6 @@ def test_bounds_that_contradict_each_other_leave_no_verdict() -> None:
     assert math.isnan(finding.estimate)
 
 
-def test_it_goes_on_until_half_of_the_effect_is_certified() -> None:
-    """A first proof says "at least 1.001x"; by default the bound is to be worth something."""
-    times: Times = {"X": noisy(1.02, 1), "Y": noisy(1.0, 2)}
-    first = Bench(times, rules=until(max_time=None)).session.run().findings[0]
-    (known,) = Bench(times, rules=stop_rules(max_time=None, max_blocks=500)).session.run().findings
-    assert known.result.blocks > first.result.blocks
-    assert first.result.low < 1.01
-    assert math.log(known.result.low) >= 0.4999 * math.log(known.estimate)
-    assert known.reason == "proven"
-
-
 @pytest.mark.slow
 def test_a_bound_that_can_never_hold_half_is_not_waited_for() -> None:
     """Bounds bet on the worst that a reading may have been: 1.5 against 1.5 of a step that may be 1."""
@@ -642,3 +600,46 @@ def test_a_bound_that_can_never_hold_half_is_not_waited_for() -> None:
     times: Times = {"X": lambda i: 40.0 + i % 2, "Y": 20.0}
     (fine,) = Bench(times, rules=stop_rules(max_time=None)).session.run().findings
     assert 2**0.5 <= fine.result.low <= 39.5 / 20.5
+
+
+@pytest.mark.parametrize(("asked", "repeats", "plan"), [
+    ("plan", 2, built("X", "Y", count=8)), ("calibrate", 1, benchmark("X", "Y")),
+])  # fmt: skip
+def test_a_pilot_costs_what_its_runs_took(
+    asked: str, repeats: int, plan: PlannedBenchmark, tmp_path: Path
+) -> None:
+    """Of runs of about half a second in a row; a warm-up, which takes nine, is none of them."""
+    half, warm = noisy(0.5, 3), range(0, 99, 3 if asked == "plan" else 99)
+    bench = Bench(
+        dict.fromkeys("XY", lambda i: 9.0 if i in warm else half(i)), warmup=1, asked={"repeats": repeats},
+        plan=replace(head(plan), options=options_stored(replace(Measuring(), **{asked: True}))),
+        rules=stop_rules(min_blocks=8, max_blocks=8, max_time=None),
+    )  # fmt: skip
+    result = bench.run()
+    found = json.loads(EndedSession(bench.save(tmp_path / "s.jsonl"), {"s"}, result).to_json(0))
+    mean = np.mean([run.metrics["time"] for run in bench.runs if not run.warmup])
+    if asked == "plan":
+        assert found["plan"]["run_seconds"] == pytest.approx(mean)
+    else:  # how many pairs of runs ten seconds allow
+        assert found["calibration"]["provable"][0][:2] == [10.0, pytest.approx(10.0 / (2.0 * mean))]
+
+
+@pytest.mark.parametrize(("programs", "left"), [
+    ("sh sh sh", "abc"), ("sh none sh", "ac"), ("sh sh none", "ab"), ("none sh sh", ""), ("sh none none", ""),
+    ("sh none", ""),
+])  # fmt: skip
+def test_a_revision_without_the_program_is_left_out(programs: str, left: str) -> None:
+    """And told, but the reference, which all others need, and the only candidate."""
+    told: list[str] = []
+    versions = tuple(PlannedVersion(name, (p,), p) for name, p in zip("abc", programs.split(), strict=False))
+    with nullcontext() if left else pytest.raises(SpeedproofError, match=r"has no none|no revision but a"):
+        found = present(PlannedBenchmark("b", versions), "", told.append)
+        assert ("".join(v.name for v in found.versions), len(told)) == (left, 3 - len(left))
+
+
+@pytest.mark.parametrize(("more", "family"), [({}, 6), ({"unaffected": ("c",)}, 4), ({"control": True}, 3)])
+def test_a_policy_shares_its_risk_among_what_it_judges(more: dict[str, Any], family: int) -> None:
+    """Two candidates of three benchmarks; not what cannot differ, nor the reference's second build."""
+    asked = Request(replace(Measuring(gate=True), **more))
+    plan = tuple(benchmark(*"XYZ", name=name) for name in "abc")
+    assert question_of(asked, plan, {}).rules.family == family
