@@ -198,7 +198,7 @@ class BuildCache:
                         raise RunError(f"{revision.name}: has no folder {how[0]}")
                     command = how[1].replace("{seed}", str(revision.seed))
                     _carry_out(command, inside, folder / "build.log", revision)
-                    took = round(time.monotonic() - begun, 3)
+                    took = time.monotonic() - begun
                     (folder / "files.json").write_text(json.dumps(_states(tree)), encoding="utf-8")
                     record = {"name": revision.name, "seconds": took, **json.loads(whole)}
                     stamp.write_text(json.dumps(record), encoding="utf-8")
