@@ -160,6 +160,11 @@ def test_a_build_that_was_changed_is_made_again(tmp_path: Path) -> None:
         assert (folder / "program").read_text() == "a"
         assert not (folder / "added").exists()
     assert found().cached
+    (folder.parent / "built.json").unlink()  # as where it was cut off
+    assert not found().cached
+    (folder.parent / "built.json").unlink()
+    BuildCache(tmp_path).trim()
+    assert not folder.exists()
 
 
 @pytest.mark.slow

@@ -49,6 +49,16 @@ def test_times_are_kept_to_the_microsecond(tmp_path: Path, command: str) -> None
     assert (line.metrics == {}) is (command == "false")
     expected = RunLine(head.session, "false", "a", 3, 0, 2.345678, {}, exit=1, warmup=True)
     assert replace(line, metrics={}) == expected
+    absent = CommitRunner(
+        replace(request, command="./gone", build=""),
+        {"a": Revision("a", "a")},
+        runs,
+        held,
+        builds={},
+        tell=str,
+    )
+    with held, pytest.raises(RunError, match=r"^a: has no \./gone; if it has to be built, give --build CMD$"):
+        absent.ready("a", 0)
 
 
 REQUEST = BisectRequest("/repository", "", ("a", "b", "c", "d"), "true")
@@ -219,16 +229,6 @@ def test_commits_are_built_when_they_are_first_needed(
     drawn = [Revision(r.version, r.version, number=r.build, drawn=6) if fresh else None for r in runs]
     assert paddings == [0 if revision is None else revision.padding for revision in drawn]
     assert {version.command for version in asked} == {shell_command("true", "sh")}
-
-
-@pytest.mark.usefixtures("unbuilt")
-def test_a_commit_without_the_program_is_left_out(tmp_path: Path) -> None:
-    request = BisectRequest(str(tmp_path), "", ("a",), "./gone")
-    runs = RunLoop(head_of(request, ["a"], ()), CommandExecutor(), lambda: 0.0, lambda line: None)
-    with ExitStack() as held:
-        runner = CommitRunner(request, {"a": Revision("a", "a")}, runs, held, builds={}, tell=str)
-        with pytest.raises(RunError, match=r"^a: has no \./gone; if it has to be built, give --build CMD$"):
-            runner.ready("a", 0)
 
 
 def test_what_a_bisection_does_not_say_is_as_the_library_has_it() -> None:

@@ -78,25 +78,6 @@ write(words[at + 1], {"results": [{"command": n, "times": [value(n), value(n), 9
     for n in ("a -x", "b", "c") if n in words]})
 """,
     ),
-    "pytest-benchmark": (
-        ["t.py::a", "t.py::b[1]", "t.py::b[2]"],
-        """
-gone = [w.split("=", 1)[1] for w in words if w.startswith("--deselect=")]
-write(after("--benchmark-json"), {"machine_info": {}, "commit_info": {}, "datetime": "2026-01-01T00:00:00",
-    "benchmarks": [{"name": n[6:], "fullname": n, "stats": {"rounds": 3, "data": [value(n)] * 2 + [9.0]}}
-    for n in ("t.py::a", "t.py::b[1]", "t.py::b[2]") if n not in gone]})
-""",
-    ),
-    "pyperf": (
-        ["a", "b", "c"],
-        """
-place = words[words.index("-o") + 1]
-assert not pathlib.Path(place).exists()
-write(place, {"version": "1.0", "metadata": {"unit": "second"}, "benchmarks": [
-    {"metadata": {"name": n}, "runs": [{"warmups": [[1, 9.0]], "values": [value(n)]}, {"values": [value(n)]}]}
-    for n in "abc"]})
-""",
-    ),
     "jmh": (
         ["p.B.a:n=1", "p.B.a:n=2", "p.B.rate"],
         """
@@ -170,9 +151,9 @@ def test_each_benchmark_has_its_own_verdict_and_leaves_when_it_is_decided(tool: 
     for line in session.runs:
         slow = 1.5 if (line.version, line.benchmark) == ("new", names[1]) else 1.0
         assert 0.999e-3 <= line.metrics["time"] / slow <= 1.1e-3
-    # Its own filter is asked for what is left; pyperf has none, and JMH's knows methods, not parameters.
+    # Its own filter is asked for what is left; JMH's knows methods, not parameters.
     narrowed = invocations("new")[-1] != invocations("new")[1]
-    assert narrowed is (tool not in ("pyperf", "jmh"))
+    assert narrowed is (tool != "jmh")
 
 
 def test_names_in_filters_mean_themselves() -> None:

@@ -54,26 +54,17 @@ def test_a_metric_has_a_value_or_says_why(
     assert (metric.unit.base, metric.direction) == (unit, direction)
 
 
-@pytest.mark.parametrize("name", sorted({*execute(Job(("true",))).metrics, *ACCOUNTED, "time", "energy"}))
-def test_names_that_the_runner_uses_are_taken(name: str) -> None:
-    with pytest.raises(UsageError, match=f"--metric {name}: the runner measures that itself"):
-        check_names([parse_metric("n=x"), parse_metric(f"{name}=x")], [])
-
-
-def test_names_that_are_given_twice_are_refused() -> None:
+@pytest.mark.parametrize(("texts", "counters", "message"), [
+    (["score"], [], "not of the form"), (["s=("], [], r"missing \)|unterminated"),
+    (["n=x", "n:ms=y"], [], "--metric n: given twice"),
+    (["cycles=x"], ["instructions", "cycles"], "--metric cycles: a counter of --perf has that name"),
+    *((["n=x", f"{name}=x"], [], f"--metric {name}: the runner measures that itself")
+      for name in sorted({*execute(Job(("true",))).metrics, *ACCOUNTED, "time", "energy"})),
+])  # fmt: skip
+def test_wrong_metrics_are_named(texts: list[str], counters: list[str], message: str) -> None:
     check_names([parse_metric("n=x"), parse_metric("m=x")], ["cycles"])
-    with pytest.raises(UsageError, match="--metric n: given twice"):
-        check_names([parse_metric("n=x"), parse_metric("n:ms=y")], [])
-    with pytest.raises(UsageError, match="--metric cycles: a counter of --perf has that name"):
-        check_names([parse_metric("cycles=x")], ["instructions", "cycles"])
-
-
-@pytest.mark.parametrize(
-    ("text", "message"), [("score", "not of the form"), ("s=(", "missing \\)|unterminated")]
-)
-def test_wrong_metrics_are_named(text: str, message: str) -> None:
     with pytest.raises(UsageError, match=message):
-        parse_metric(text)
+        check_names([*map(parse_metric, texts)], counters)
 
 
 def test_perf_output_is_read(tmp_path: Path) -> None:

@@ -21,7 +21,6 @@ from tests.command import git, runs_are, speedproof
 from speedproof.data.session_file import StoredSession
 from speedproof.errors import UsageError
 from speedproof.formats.suites import read as read_suite
-from speedproof.measuring.build import BuildCache, build_all
 from speedproof.measuring.execute import Job, Run, RunError
 from speedproof.measuring.revisions import WORKTREE, Revision, check_out, control_of, repository, resolve
 from speedproof.measuring.store import read_sessions
@@ -282,11 +281,6 @@ def test_submodules_come_from_where_they_are(repo: Path, tmp_path: Path) -> None
         resolve(repo, ["HEAD", WORKTREE])
 
 
-def built(repo: Path, cache: BuildCache, *words: str, command: str = BUILD) -> list[tuple[bool, Path]]:
-    with cache.builder(repo, command, tell=str) as builder:
-        return [(b.cached, b.folder) for b in build_all(builder, resolve(repo, words), str)]
-
-
 def test_files_of_git_lfs_come_from_the_users_own_copy(repo: Path, tmp_path: Path) -> None:
     """Pointers are replaced, whether or not git-lfs is installed; what was never fetched is named."""
     content = b"large\0" * 1000
@@ -327,19 +321,6 @@ def test_files_of_git_lfs_come_from_the_users_own_copy(repo: Path, tmp_path: Pat
         check_out(repo, revision, tree)
         kept = repo / ".git" / storage / "objects" / oid[:2] / oid[2:4] / oid
         assert (tree / "data.bin").read_bytes() == content
-
-
-@pytest.mark.slow
-def test_an_unfinished_build_is_made_anew_and_tidied_up(repo: Path) -> None:
-    cache = BuildCache()
-    (_, folder), _ = built(repo, cache, "main~1", "main")
-    (folder.parent / "built.json").unlink()
-    (folder / "bench").write_text("half")
-    assert [cached for cached, _ in built(repo, cache, "main~1", "main")] == [False, True]
-    assert (folder / "bench").read_text().startswith("#!/bin/sh")
-    (folder.parent / "built.json").unlink()
-    cache.trim()
-    assert not folder.exists()
 
 
 def test_a_session_of_revisions(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -552,20 +533,6 @@ def test_a_plan_before_measuring(repo: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert "--builds" in text
 
 
-@pytest.mark.slow
-def test_a_program_that_a_revision_lacks_is_named(repo: Path) -> None:
-    git(repo, "mv", "source", "elsewhere")
-    git(repo, "commit", "-q", "-m", "Move it")
-    code, _, err = run("--revisions", "main", "main~1", "--build", "true", "--", "sh", "./elsewhere")
-    assert (code, "failed" in err or "exited" in err) == (2, True)
-    for build, told in (
-        (("--build", "true"), "has no ./elsewhere after its build"),
-        ((), "has no ./elsewhere; if it has to be built, give --build CMD"),
-    ):
-        code, _, err = run("./elsewhere", "--revisions", "main~1", "main", *build)
-        assert (code, f" main~1: {told}" in err) == (2, True)
-
-
 @pytest.mark.parametrize(("words", "message"), [
     ("./a ./b --revisions main~1 main", "--revisions measures one command"),
     ("./a --build make --control", "--revisions is built: give that, or leave out --build, --control\n"),
@@ -581,12 +548,14 @@ def test_a_program_that_a_revision_lacks_is_named(repo: Path) -> None:
     ("--revisions main~1 main --build make --builds 3", "give the command after --"),
     ("true --revisions main~1 main --build make --builds 3", "can prove nothing"),
     ("/bin/sh --revisions main~1 main --build make", "/bin/sh is one file for all commits"),
+    ("./gone --revisions main~1 main --build true", " main~1: has no ./gone after its build"),
+    ("./gone --revisions main~1 main", " main~1: has no ./gone; if it has to be built, give --build CMD"),
 ])  # fmt: skip
 def test_wrong_requests_are_named(repo: Path, words: str, message: str) -> None:
     code, _, err = run(*words.split())
     assert code == 2
     assert message in err
-    assert "building" not in err or "no-such-tool" in words
+    assert "building" not in err or words.startswith("./gone") or "no-such-tool" in words
 
 
 def test_a_suite_over_revisions(repo: Path) -> None:

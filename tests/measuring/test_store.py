@@ -93,7 +93,7 @@ def test_a_killed_runner_loses_at_most_the_last_runs(tmp_path: Path) -> None:
 
 
 def test_two_at_a_time_and_full_disks_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The second runner is refused while the first writes; an error of the disk names the file."""
+    """The second runner is refused while the first writes; an error of the disk, where all is each second, too."""
     path = tmp_path / "r.jsonl"
     with ResultsFile(path) as store:
         descriptors = os.dup(0)
@@ -111,6 +111,13 @@ def test_two_at_a_time_and_full_disks_are_named(tmp_path: Path, monkeypatch: pyt
     with ResultsFile(path) as store:
         store.append(run_line("s", 1))
     assert [run.block for run in read_sessions(path)[0].runs] == [1]
+    synced, times, counts = list[int](), iter([5.0, 5.5, 6.25, 7.0, 7.25]), list[int]()
+    monkeypatch.setattr(os, "fsync", synced.append)
+    with ResultsFile(tmp_path / "synced.jsonl", clock=times.__next__) as store:
+        for block in range(4):
+            store.append(run_line("s", block))
+            counts.append(len(synced))
+    assert (counts, len(synced)) == ([0, 1, 1, 2], 3)
 
 
 def full(descriptor: int, data: bytes) -> int:
