@@ -72,18 +72,17 @@ def test_asv_rounds_are_processes_where_all_are_full(
     assert again["suite.time_sum"].values == pytest.approx(found["suite.time_sum"].values / 1e3, rel=1e-15)
 
 
-@pytest.mark.parametrize("why", ["no list", "changed since", "cut short"])
+@pytest.mark.parametrize("why", ["no list", "damaged list", "changed since", "cut short"])
 def test_asv_samples_of_unknown_rounds_count_as_from_one_process(
     asv_samples: Path, tmp_path: Path, why: str
 ) -> None:
     folder = tmp_path / "box"
     folder.mkdir()
     shutil.copy(asv_samples, folder / "r.json")
+    listed = (asv_samples.parents[1] / "benchmarks.json").read_text()
+    texts = {"damaged list": "{", "changed since": listed.replace('"version": "', '"version": "x')}
     if why != "no list":
-        shutil.copy(asv_samples.parents[1] / "benchmarks.json", tmp_path / "benchmarks.json")
-    if why == "changed since":
-        text = (tmp_path / "benchmarks.json").read_text()
-        (tmp_path / "benchmarks.json").write_text(text.replace('"version": "', '"version": "x'))
+        (tmp_path / "benchmarks.json").write_text(texts.get(why, listed))
     if why == "cut short":
 
         def cut(content: Any) -> None:
@@ -92,20 +91,14 @@ def test_asv_samples_of_unknown_rounds_count_as_from_one_process(
                 content["results"][name][place][0].pop()
 
         changed(folder / "r.json", folder / "r.json", cut)
-    record = next(r for r in split(folder / "r.json")[0] if r.benchmark == "suite.time_sum")
+    records, skipped = split(folder / "r.json")
+    told = [s.reason for s in skipped if s.path.endswith("benchmarks.json")]
+    assert ["units follow the benchmarks' names" in reason for reason in told] == [True] * (why[:3] == "dam")
+    record = next(r for r in records if r.benchmark == "suite.time_sum")
     assert record.processes is None
     assert Trait.ONE_PROCESS in record.traits
     assert "does not record which sample" in record.notes[0]
     assert (record.metric, record.unit) == ("time", "s"), "the unit follows the name"
-
-
-def test_asv_damaged_list_is_named(asv_samples: Path, tmp_path: Path) -> None:
-    (tmp_path / "benchmarks.json").write_text("{")
-    shutil.copy(asv_samples, tmp_path / "r.json")
-    records, skipped = split(tmp_path / "r.json")
-    assert records
-    assert skipped[0].path.endswith("benchmarks.json")
-    assert "units follow the benchmarks' names" in skipped[0].reason
 
 
 def test_asv_medians_are_marked(files: Path) -> None:
@@ -170,9 +163,9 @@ def test_rebench_against_csv(files: Path) -> None:
 
 
 def test_rebench_of_old_versions_has_no_header(files: Path, tmp_path: Path) -> None:
-    """The same rows without the header and the columns that are new (tag, runId) are the same values."""
+    """The same rows without the header, with no column that is new since (tag, runId), are the same values."""
     rows = [line for line in (files / "rebench.data").read_text().splitlines() if line[:1].isdigit()]
-    old = ["\t".join([*row.split("\t")[:12]]) for row in rows]
+    old = ["\t".join([*row.split("\t")[:12], "box"]) for row in rows]
     path = tmp_path / "old.data"
     path.write_text("\n".join(["#!rebench -D bench.conf All", *old, ""]))
     assert detect(path).name == "rebench"

@@ -4,14 +4,12 @@ No warning comes out either: in this suite they are errors, NumPy's among them. 
 """
 
 import bz2
-import copy
 import gzip
 import json
 import random
 import re
 import shutil
 import zipfile
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -42,28 +40,6 @@ HOSTILE_TOKENS: list[bytes] = [
     b"\x00", b"\x1b[2J", b"\xef\xbb\xbf", b"\xed\xa0\x80", b"\t", b"\n", b"\r", b",", b";", b'"', b"'", b"#",
     b"[" * 9999,     b"1e308 1e308", b"-5", b"1,5", "µ".encode(), "٣".encode(), b"Infinity", b"{}", b"null",
 ]  # fmt: skip
-
-
-def mutated_json(data: bytes, rng: random.Random) -> bytes:
-    """A value replaced, taken away, doubled or deeply nested, at up to three places."""
-    value = json.loads(data)
-    for _ in range(rng.randint(1, 3)):
-        if not (found := list(places(value))):
-            break
-        _, container, key = rng.choice(found)
-        what = rng.randrange(6)
-        if what == 0:
-            del container[key]
-        elif what == 1 and isinstance(container, list):
-            container *= 2
-        elif what == 2:
-            _, other, other_key = rng.choice(found)
-            container[key] = copy.deepcopy(other[other_key])
-        else:
-            container[key] = copy.deepcopy(rng.choice(HOSTILE_VALUES))
-    text = json.dumps(value)
-    depth = rng.choice([100, 900, 5000, 100_000]) * (rng.random() < 0.05)
-    return text.replace(": ", ": " + "[" * depth, 1).encode()
 
 
 def mutated_text(data: bytes, rng: random.Random) -> bytes:
@@ -152,6 +128,9 @@ def test_what_is_wrong_in_json_costs_its_entry_and_is_told_where_it_is(tmp_path:
                 assert one.startswith(other) or other.startswith(one), (here, odd, where, why)
             if entry(here) and all(entry(r[0]) for r in records) and known not in GROUPED:
                 assert {r for r in records - left if entry(r[0]) != entry(here)} == set(), (here, odd)
+        container[key] = rng.choice(HOSTILE_VALUES)
+        path.write_text(json.dumps(content))
+        survive(path, known)
         container[key] = value
 
 
@@ -178,16 +157,11 @@ def test_what_is_wrong_in_text_is_told_by_its_line(tmp_path: Path, name: str) ->
 def test_mutants_of_every_fixture(tmp_path: Path, name: str) -> None:
     """Whatever it is taken for then, and read as what it was."""
     data = (FILES / name).read_bytes()
-    mutate: Callable[[bytes, random.Random], bytes] = mutated_text
-    with suppress(ValueError):
-        json.loads(data)
-        mutate = mutated_json
     rng = random.Random(name)
     path, known = tmp_path / Path(name).name, format_of(name)
-    for k in range(60):
-        for change in (mutate, mutated_text):
-            path.write_bytes(change(data, rng))
-            survive(path, known if k % 4 == 0 else None)
+    for k in range(120):
+        path.write_bytes(mutated_text(data, rng))
+        survive(path, known if k % 4 == 0 else None)
 
 
 ARCHIVES = [

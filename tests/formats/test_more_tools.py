@@ -18,8 +18,11 @@ from speedproof.data.units import Direction
 # BenchmarkDotNet ----------------------------------------------------------------------------------------
 
 
-def test_benchmarkdotnet_against_json(files: Path) -> None:
-    """Results are those of the tool where it kept all; what it removed is the actual time less the overhead."""
+def test_benchmarkdotnet_against_json(files: Path, tmp_path: Path) -> None:
+    """Results are those of the tool where it kept all; what it removed is the actual time less the overhead.
+
+    Jobs are versions and launches processes: one job names no version, and one launch is one process.
+    """
     records, skipped = split(files / "benchmarkdotnet.json")
     old, new = times(records)
     first, second, *_ = load(files / "benchmarkdotnet.json")["Benchmarks"]
@@ -37,12 +40,6 @@ def test_benchmarkdotnet_against_json(files: Path) -> None:
     assert (new.notes, [s.expected for s in skipped]) == ((), [False, False, True])
     assert (skipped[0].benchmark, skipped[1].where) == ("Demo.Sorts.Failed(N: 10)", "Benchmarks[3].Method")
     assert "8 warm-up iterations" in skipped[2].reason
-
-
-def test_benchmarkdotnet_jobs_are_versions_and_launches_processes(files: Path, tmp_path: Path) -> None:
-    """One job names no version, and one launch is one process."""
-    records, _ = split(files / "benchmarkdotnet.json")
-    old, new = times(records)
     assert old.benchmark == new.benchmark == "Demo.Sorts.Quick(N: 10)"
     assert (old.version or "").startswith(".NET 6.0(")
     assert (new.version or "").startswith(".NET 8.0(")

@@ -145,6 +145,9 @@ def test_folder_without_results(tmp_path: Path) -> None:
     for name in ("c.dat", "d.dat", "e.dat"):
         (tmp_path / name).write_text("Hello")
     assert message().split("\n")[4:] == ["  and 3 more"]
+    (tmp_path / "good.txt").write_text("1.5\n")
+    beside = [item.path for item in read(tmp_path) if isinstance(item, Skipped) and item.expected]
+    assert beside == [str(tmp_path / "README.md")]
     with pytest.raises(FormatError, match="read one by one"):
         detect(tmp_path)
 

@@ -11,7 +11,7 @@ import pytest
 
 from speedproof.data.suite import Record, Skipped
 from speedproof.errors import FormatError
-from speedproof.formats import FORMATS, detect, read
+from speedproof.formats import FORMATS, read
 from speedproof.formats.source import open_source
 
 # Folders whose every result file (by suffix) is read, with or without remarks.
@@ -129,14 +129,3 @@ def test_detection_is_unambiguous(shared: Path) -> None:
         found = [known.name for known in rules if known.reader.sniff(source.begin)]
         tool = DETECTED.get(path.relative_to(shared).parts[0])
         assert found in ([], [tool]) if tool else len(found) <= 1, (path, found)
-
-
-def test_every_result_file_of_a_tool_has_its_format(shared: Path) -> None:
-    for pattern, name, count in (
-        ("benchmarkdotnet/*.json", "benchmarkdotnet", 4), ("krun/*.bz2", "krun", 2),
-        ("nanobench/**/mustache.render.json", "nanobench", 1), ("sightglass/**/old-*.json", "sightglass", 2),
-        ("asv/**/cheetah/[!abm]*.json", "asv", 34),
-    ):  # fmt: skip
-        paths = list(shared.glob(pattern))
-        assert len(paths) >= count
-        assert {detect(path).name for path in paths} == {name}

@@ -90,6 +90,9 @@ CASES: list[Any] = [
     ("go.txt", "BenchmarkX 100 20 ns/op NaN ratio +Inf rate\nBenchmarkX 100 21 ns/op 0.5 ratio 2 rate\n", {},
      [timed(2e-08, 2.1e-08, name="X"), ("X", None, "ratio", "ratio", [0.5]), ("X", None, "rate", "rate", [2.0])],
      ["! ratio is NaN", "! rate is +Inf"]),
+    # More than is looked at in one go.
+    ("go.txt", "BenchmarkA 1 2 x\n" * 70_000 + "BenchmarkB 1 y x\n", {}, [("A", None, "x", "x", [2.0] * 70_000)],
+     ["! line 70001: "]),
     # Words that would make two whole results, had the lines as many.
     ("go go.txt", "BenchmarkA 1 2\nBenchmarkB BenchmarkC 1 2 BenchmarkB", {}, [], ["! line 1: ", "! line 2: "]),
     ("g.json", {"context": {"date": "2026-01-01T10:30:00+01:00"}, "benchmarks": [
@@ -307,7 +310,8 @@ REFUSED: list[tuple[str, str | bytes, str, str]] = [
     ("pyperf p.json", '{"version": "1.0"}', "", "the file lacks benchmarks"),
     ("speedup-test c.csv", "Name,Sample1\na,b\n", "line 1", "the header lacks Sample2"),
     ("speedup-test c.csv", 'Name,Sample1,Sample2\n"a,b\n', "line 2", "not CSV"),
-    ("f", f'{{"results": {"[" * 3000}{"]" * 3000}}}', "", "nested too deeply"),
+    *((name, f'{{"results": {"[" * 3000}{"]" * 3000}}}', "", "nested too deeply")
+      for name in ("f", "hyperfine f", "nanobench f")),
     ("krun k.json", "{}", "", "lacks wallclock_times"),
     ("build.log", "[PARSEC] Packages to build:  parsec.sort\n[PARSEC] Done.\n", "", "holds no results"),
     ("r.data", "#!rebench\n# Execution Start: 2014-01-01\n1\t1\t2.5\tms\ttotal\tA\n", "",
@@ -329,7 +333,7 @@ REFUSED: list[tuple[str, str | bytes, str, str]] = [
       for text in ("1.5,2.5\n1.6,2.6\n", "a,1\na,2\nb,3\n", "a,1,2\nb,2,3\na,3,4\n")),
     ("f.csv", "sort,1.5,2.5\nhash,1.75,2.25\nmap,9,9\n", "line 1", "numbers where column names are expected"),
     ("csv f.txt", "1,5\n1,6\n", "line 1", "write 1.5 for 1,5"),
-    ("f", "a,b\n1,2\n1\n3,4\n", "line 3", "1 cell where the header has 2$"),
+    ("f", "a,b\n1,2\n1\n", "line 3", "1 cell where the header has 2$"),
     ("f.csv", "a,b\n1,2\n1,2,3\n", "line 3", "3 cells where the header has 2"),
     ("csv f.txt", "a;b\n1,5;2\n", "line 2, column a", "write 1.5"),
     ("csv f.txt", "a,a\n1,2\n", "line 1", "two columns are named 'a'"),
@@ -463,25 +467,15 @@ def test_speedup_test_configuration_names_the_line_of_everything(tmp_path: Path)
     assert (code, err.count("names the unit us, so ms, which was asked for, was not used")) == (2, 1)
 
 
-def test_csv_files_without_names_are_versions_of_one_thing(tmp_path: Path) -> None:
-    """As plain numbers are: nothing in them says that they are of different benchmarks."""
-    for name, text in (
-        ("a", "value,unit\n1,ms\n2,ms\n"),
-        ("b", "time_ms\n3\n4\n"),
-        ("c", "time (ms)\n5\n6\n"),
-    ):
-        (tmp_path / f"{name}.{'txt' if name == 'c' else 'csv'}").write_text(text)
-    suite = read_suite(tmp_path / "a.csv", tmp_path / "b.csv", tmp_path / "c.txt")
-    assert [(k.benchmark, version) for k, version in suite.samples] == [("values", v) for v in "abc"]
-    (tmp_path / "d.csv").write_text("benchmark,value,unit\nb,5,ms\n")
-    assert {k.benchmark for k in read_suite(tmp_path / "a.csv", tmp_path / "d.csv").keys} == {"a", "b"}
-
-
-@pytest.mark.parametrize("text", ["1\n2\n", "[[1, 3, 3], [4, 5, 6]]", "[[1, 2, 3], [4, 5, 6]]"])
-def test_numbers_alone_are_versions_of_one_thing(text: str, tmp_path: Path) -> None:
-    """Wherever two versions come from: two files, or a folder of them."""
-    for name in ("a", "b"):
-        (tmp_path / f"{name}.{'json' if '[' in text else 'txt'}").write_text(text)
-    of_folder = read_suite(tmp_path)
-    assert read_suite(*sorted(tmp_path.iterdir())).keys == of_folder.keys
-    assert (of_folder.benchmarks, of_folder.versions) == (("values",), ("a", "b"))
+@pytest.mark.parametrize("texts", [
+    {"a.csv": "value,unit\n1,ms\n2,ms\n", "b.csv": "time_ms\n3\n4\n", "c.txt": "time (ms)\n5\n6\n"},
+    {"a.txt": "1\n2\n", "b.txt": "1\n2\n"}, dict.fromkeys(("a.json", "b.json"), "[[1, 3, 3], [4, 5, 6]]"),
+    dict.fromkeys(("a.json", "b.json"), "[[1, 2, 3], [4, 5, 6]]"),
+])  # fmt: skip
+def test_numbers_alone_are_versions_of_one_thing(texts: dict[str, str], tmp_path: Path) -> None:
+    """Of several files, or of a folder of them: nothing in them says that they are of different benchmarks."""
+    paths = [write(tmp_path, text, name) for name, text in texts.items()]
+    for suite in (read_suite(*paths), read_suite(tmp_path)):
+        assert [(k.benchmark, v) for k, v in suite.samples] == [("values", name[0]) for name in texts]
+    named = write(tmp_path, "benchmark,value,unit\nb,5,ms\n", "d.csv")
+    assert {k.benchmark for k in read_suite(paths[0], named).keys} == {"a", "b"}
