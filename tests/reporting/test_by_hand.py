@@ -260,17 +260,13 @@ def test_what_a_corpus_holds() -> None:
         for line in lines(contents(CorpusInfo(**{**INFO, "versions": ((long, 1), ("new", 1))})))
     ]
     assert all(long not in line for line in told)
-
-
-@pytest.mark.parametrize(("fields", "told"), [
-    ({"pooled": ("old",), "apart": ("cpu", "host", "os")}, ["! old pools files that differ in cpu, host, ....",
-     "Tell them apart: corpus build --by FIELD, or NAME=PATH ..."]),
-    ({"pooled": ("old", "new"), "apart": ("a b", "os")}, ["! 2 versions pool files that differ in a b, os.",
-     "Tell them apart: corpus build --by FIELD, or NAME=PATH ..."]),
-])  # fmt: skip
-def test_versions_that_pool_what_differs(fields: dict[str, Any], told: list[str]) -> None:
-    made = contents(CorpusInfo(**{**INFO, "rejects": 0, **fields}))
-    assert [text.text.strip() for text in made.notes][-2:] == told
+    for pooled, apart, told_of in (
+        (("old",), ("cpu", "host", "os"), "old pools files that differ in cpu, host, ...."),
+        (("old", "new"), ("a b", "os"), "2 versions pool files that differ in a b, os."),
+    ):
+        notes = contents(CorpusInfo(**{**INFO, "rejects": 0, "pooled": pooled, "apart": apart})).notes
+        remedy = "Tell them apart: corpus build --by FIELD, or NAME=PATH ..."
+        assert [text.text.strip() for text in notes][-2:] == [f"! {told_of}", remedy]
 
 
 def test_mixtures_of_a_corpus() -> None:
@@ -769,6 +765,8 @@ def test_a_gate_of_several_candidates_names_what_tells_rows_apart() -> None:
     assert joined[0].startswith("FAIL: 1 benchmark missing, 1 benchmark not measured, new may be")
     assert {"MISSING hash - only the reference has it", "? d - not measured"} <= set(joined)
     assert "Not judged: idle (1.12x slower to 1.20x faster)." in joined
+    (table,) = gate_report(made).tables
+    assert {(len(row.cells), row.folded) for row in table.rows} == {(len(table.columns), False)}
 
 
 A = Assumption

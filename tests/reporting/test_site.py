@@ -98,15 +98,15 @@ def track_of(values: np.ndarray, low: np.ndarray, high: np.ndarray) -> Track:
     return Track(0, "m", False, [Commit(str(i)) for i in many], many, values, low, high, many, many * 0)
 
 
-def test_a_thousand_by_a_thousand_is_small() -> None:
-    """A thousand series of a thousand commits with their intervals take at most 20 MB: 20 kB each."""
+def test_tracks_are_small_and_hold_what_there_is() -> None:
+    """A thousand series of a thousand commits with their intervals take at most 20 MB: 20 kB each.
+
+    A value without an interval has none there; commits without a value are left out: runs of places that follow
+    each other, by their first and length.
+    """
     values = np.random.default_rng(1).normal(0, 0.01, 1000)
     track = track_of(values, values - 0.01, values + 0.012)
     assert len(json.dumps(encode_track(track, track.order), separators=(",", ":"))) < 20_000
-
-
-def test_a_value_without_an_interval_has_none_in_the_pages() -> None:
-    """Commits without a value are left out: runs of places that follow each other, by their first and length."""
     values = np.linspace(0.0, 0.05, 6)
     low, high = values - 0.01, values + 0.01
     low[3] = high[3] = math.nan

@@ -37,11 +37,6 @@ def two(
     return found
 
 
-def two_samples(found: dict[str, list[np.ndarray]], **options: Any) -> sp.PairResult:
-    """The times of both, compared."""
-    return sp.compare(*found["time"], **options)
-
-
 def test_the_same_answer_everywhere() -> None:
     """compare --why, sp.why and sp.compare(metrics=) agree to the digit."""
     suite = sp.read(EXAMPLE)
@@ -104,7 +99,7 @@ def test_a_metric_of_one_side() -> None:
 def test_bad_metrics(metrics: dict[str, Any], told: str) -> None:
     """Say what is wrong, and of which metric."""
     with pytest.raises(sp.SpeedproofError, match=told) as error:
-        two_samples(two(), metrics=metrics)
+        sp.compare(*two()["time"], metrics=metrics)
     assert "faults" in str(error.value)
 
 
@@ -113,7 +108,7 @@ def test_without_other_metrics() -> None:
     gcc = [str(Path(EXAMPLE).parents[1] / f"gcc/{name}.json") for name in ("O2", "O3")]
     assert "no metric beside time" in printed("compare", *gcc, "--why", code=2)
     with pytest.raises(sp.SpeedproofError, match="metrics="):
-        attrgetter("why")(two_samples(two()))
+        attrgetter("why")(sp.compare(*two()["time"]))
     with pytest.raises(sp.SpeedproofError, match="nothing"):
         sp.why(sp.read(EXAMPLE), metric="nothing")
 
@@ -196,6 +191,6 @@ def test_a_part_of_time_goes_with_it_from_run_to_run() -> None:
 def test_nothing_goes_with_it(deviation: float, told: str) -> None:
     """Says so, with what to record next where time has states."""
     noise = np.random.default_rng(9).normal(50.0, deviation, (2, 100))
-    result = two_samples(two(), metrics={"misses": tuple(noise)})
+    result = sp.compare(*two()["time"], metrics={"misses": tuple(noise)})
     assert told in " ".join(str(result).split())
     assert result.why == ()
