@@ -15,26 +15,10 @@ from msgspec.structs import astuple
 from tests.formats.reading import split
 
 from speedproof.data.record import each_record
-from speedproof.data.suite import Record, Skipped, Suite
+from speedproof.data.suite import Record, Suite
 from speedproof.data.units import Direction
 from speedproof.formats import go, read
 from speedproof.formats.source import ReadOptions, source_of
-
-UNIT = {"time": "ns/op", "throughput": "MB/s", "memory": "B/op"}
-DIVISOR = {"ns/op": 1e9, "MB/s": 1e-6, "p99-ns": 1e9}
-
-
-def test_against_naive_reading(files: Path) -> None:
-    expected, wrong = line_by_line((files / "go.txt").read_text())
-    records = [r for r in read(files / "go.txt") if isinstance(r, Record)]
-    found = {(f"{r.benchmark}-2", UNIT.get(r.metric, r.metric)): r for r in records}
-    assert ({*found}, wrong) == ({*expected}, 0)
-    for key, record in found.items():
-        # The naive reading divides, and is off by one rounding.
-        np.testing.assert_allclose(
-            record.values, np.array(expected[key]) / DIVISOR.get(key[1], 1), rtol=2e-16
-        )
-        assert {("gomaxprocs", "2"), ("pkg", "example.org/sum")} <= {*record.fields}
 
 
 @given(
@@ -71,19 +55,6 @@ def test_configuration_that_changes(files: Path) -> None:
     units = {r.metric: r for r in records}
     assert (units["hits"].direction, units["time"].direction) == (Direction.HIGHER, Direction.LOWER)
     assert (units["p99-us"].unit, units["p99-us"].values.tolist()) == ("s", [3e-06])
-
-
-def test_malformed_lines_are_named(files: Path) -> None:
-    lines = (files / "go-changes.txt").read_text().splitlines()
-    skipped = [s for s in read(files / "go-changes.txt") if isinstance(s, Skipped)]
-    named = {lines[int(s.where.removeprefix("line ")) - 1].split("-8")[0]: s.reason for s in skipped}
-    assert set(named) == {
-        "Unit misses better=sideways", "BenchmarkCut", "BenchmarkWord", "BenchmarkNothing", "BenchmarkCount",
-        "--- FAIL: BenchmarkBroken",
-    }  # fmt: skip
-    assert "no unit" in named["BenchmarkCut"]
-    assert "'fast' is not a number" in named["BenchmarkWord"]
-    assert "failed" in named["--- FAIL: BenchmarkBroken"]
 
 
 def line_by_line(text: str) -> tuple[dict[tuple[str, str], list[float]], int]:

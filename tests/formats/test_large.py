@@ -160,18 +160,6 @@ def test_values_on_disk_are_the_same(name: str, text: str, tmp_path: Path, tiny:
 
 
 @pytest.mark.usefixtures("tiny")
-def test_pieces_of_plain_numbers(tmp_path: Path) -> None:
-    """The unit of the header counts in all of them, and what is no text is told by its line."""
-    path = tmp_path / "f.txt"
-    path.write_bytes(b"1.5\n" * 100 + b"2 \xb5s\n")
-    assert "line 101: byte 0xb5 is not UTF-8" in shown(path)
-    path.write_text("time (ms)\n" + "3\n" * 60 + "4\n")
-    (record,) = read(path)
-    assert isinstance(record, Record)
-    assert record.values.tolist() == pytest.approx([3e-3] * 60 + [4e-3])
-
-
-@pytest.mark.usefixtures("tiny")
 def test_a_file_that_is_cut_short_meanwhile_is_read_as_it_was(tmp_path: Path) -> None:
     """Where the file itself were mapped, the system would end the process at the next look (SIGBUS)."""
     path = tmp_path / "b.csv"

@@ -60,15 +60,6 @@ def test_benchmarkdotnet_against_json(files: Path, tmp_path: Path) -> None:
     assert Trait.ONE_PROCESS in one.traits
 
 
-def test_benchmarkdotnet_without_measurements(files: Path) -> None:
-    kept, mean = split(files / "benchmarkdotnet-brief.json")[0]
-    assert (kept.values * 1e9).round(6).tolist() == [100.0, 110.0, 90.5]
-    assert {Trait.TRIMMED, Trait.ONE_PROCESS} <= kept.traits
-    assert "JsonExporterAttribute.Full" in kept.notes[0]
-    assert (mean.benchmark, mean.values.tolist()) == ("Demo.Sorts.Merge(N=10)", [10362.5 / 1e9])
-    assert mean.traits == {Trait.SUMMARY_ONLY, Trait.NANO}
-
-
 # nanobench ----------------------------------------------------------------------------------------------
 
 

@@ -60,13 +60,6 @@ def test_every_format_has_a_file_here_and_a_line_in_the_manual() -> None:
         assert f"| `{known.name}` |" in manual
 
 
-def test_detection_when_the_head_does_not_decide(tmp_path: Path) -> None:
-    path = tmp_path / "late.json"
-    padding = {"machine": "x" * 200_000}
-    path.write_text(json.dumps({**padding, "results": [{"command": "a", "times": [1.0, 2.0]}]}))
-    assert detect(path).name == "hyperfine"
-
-
 def damaged(name: str, data: bytes) -> bytes:
     """The same content, wrapped as the parameter says."""
     if name == "gzip":

@@ -6,11 +6,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.command import hyperfine
 from tests.protocols.asking import compare_typical
 
 import speedproof as sp
-from speedproof.data.record import Order, order_of_measuring
 from speedproof.data.sample import Trait
 from speedproof.data.suite import Key
 from speedproof.formats.suites import read as read_suite
@@ -23,18 +21,6 @@ def test_metrics_may_be_called_as_other_tools_call_their_fields(tmp_path: Path) 
     renamed = tmp_path / "renamed.jsonl"
     renamed.write_text(session.replace('"user"', '"results"').replace('"system"', '"mean"'), encoding="utf-8")
     assert {"results", "mean"} <= {key.metric for key in sp.read(renamed).keys}
-
-
-def test_raw_files_of_sessions_are_one_benchmark(tmp_path: Path) -> None:
-    for name, text in (("m1", "1\n2\n"), ("m2", "3\n4\n"), ("t1", "5\n6\n"), ("t2", "7\n8\n")):
-        (tmp_path / f"{name}.txt").write_text(text)
-    files = {name: tmp_path / f"{name}.txt" for name in ("m1", "m2", "t1", "t2")}
-    suite = read_suite(f"old={files['m1']},{files['m2']}", f"new={files['t1']},{files['t2']}")
-    assert [(k.benchmark, v, s.session_count) for (k, v), s in suite.samples.items()] == [
-        ("values", "old", 2), ("values", "new", 2),
-    ]  # fmt: skip
-    (with_a_comma := tmp_path / "a,b.txt").write_text("1\n2\n")
-    assert [s.n for s in read_suite(with_a_comma).samples.values()] == [2]
 
 
 def test_processes_are_nested_in_sessions(files: Path, tmp_path: Path) -> None:
@@ -66,18 +52,6 @@ def test_spans_are_those_of_the_files(files: Path) -> None:
     assert sample.span == (min(moments), max(moments))
     (rebench, *_) = read_suite(files / "rebench.data").samples.values()
     assert rebench.span == (datetime.fromisoformat("2026-11-21T18:55:51.603415+00:00").timestamp(),) * 2
-
-
-def test_commands_of_one_file_and_of_two_and_sessions_of_the_runner(files: Path, tmp_path: Path) -> None:
-    path = hyperfine(tmp_path / "h.json", {"a": [1.0, 2.0], "b": [1.0, 2.0]})
-    one, two = (hyperfine(tmp_path / f"{n}.json", {"a": [1.0, 2.0]}) for n in ("x", "y"))
-    (pair,) = read_suite(path).pair("b", "a").pairs
-    (apart,) = read_suite(one, two).pair("x", "y").pairs
-    (mixed,) = read_suite(files / "speedproof.jsonl", metric="time").pair("gzip", "xz").pairs
-    orders = [order_of_measuring(of.reference, of.candidate) for of in (pair, apart, mixed)]
-    assert orders == [Order.Y_FIRST, Order.APART, Order.MIXED]
-    assert mixed.reference.session_names == mixed.candidate.session_names
-    assert mixed.reference.session_count == 2
 
 
 def test_a_file_given_twice_is_one_session(tmp_path: Path) -> None:

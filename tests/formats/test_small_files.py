@@ -1,7 +1,6 @@
 """What small files of all formats say: records, remarks, or why the file is refused."""
 
 import bz2
-import csv
 import gzip
 import json
 from pathlib import Path
@@ -14,7 +13,6 @@ from tests.formats.reading import split
 
 import speedproof as sp
 from speedproof.data.record import Record, Skipped
-from speedproof.data.sample import Trait
 from speedproof.data.suite import Suite
 from speedproof.errors import FormatError
 from speedproof.formats import ReadOptions, csvrecords
@@ -93,6 +91,10 @@ CASES: list[Any] = [
     # More than is looked at in one go.
     ("go.txt", "BenchmarkA 1 2 x\n" * 70_000 + "BenchmarkB 1 y x\n", {}, [("A", None, "x", "x", [2.0] * 70_000)],
      ["! line 70001: "]),
+    ("go.txt", "BenchmarkA 1 2 x\nBenchmarkB 1 2\nBenchmarkC 1 fast x\nBenchmarkD 9\nBenchmarkE 1.5 2 x\n"
+     "--- FAIL: BenchmarkF\nUnit x better=sideways\n", {}, [("A", None, "x", "x", [2.0])],
+     ["! line 2: … no unit", "! line 3: … 'fast' is not a number",
+      *("! line 4: ", "! line 5: ", "! line 6: … failed", "! line 7: ")]),
     # Words that would make two whole results, had the lines as many.
     ("go go.txt", "BenchmarkA 1 2\nBenchmarkB BenchmarkC 1 2 BenchmarkB", {}, [], ["! line 1: ", "! line 2: "]),
     ("g.json", {"context": {"date": "2026-01-01T10:30:00+01:00"}, "benchmarks": [
@@ -358,15 +360,6 @@ def test_what_is_refused(tmp_path: Path, name: str, content: str | bytes, where:
     assert words in f"{caught.value.message}$"
 
 
-def test_raw_text_comments_header_and_missing_values(files: Path) -> None:
-    (record,), (missing,) = split(files / "raw.txt")
-    assert record.values.tolist() == [v / 1e3 for v in (12.5, 12.25, 12.75, 13.0)]
-    assert (record.benchmark, record.unit, record.metric) == ("raw", "s", "time")
-    assert record.traits == {Trait.ORDER_KNOWN, Trait.MILLI}
-    assert "1 missing value" in missing.reason
-    assert missing.where == "line 6"
-
-
 def test_files_of_different_commands_are_called_by_them(tmp_path: Path) -> None:
     """Of hyperfine, whose commands are names; where the versions have names, a note says the commands."""
     texts = [f'{{"results": [{{"command": "{name}", "times": [1.0, 2.0]}}]}}' for name in ("old", "new")]
@@ -408,23 +401,6 @@ def test_what_is_no_header_is_the_same_error_on_every_line(tmp_path: Path, word:
             messages.append(caught.value.message)
     assert len(set(messages)) == 1
     assert any(remedy in messages[0] for remedy in ("begin comments with #", "write NA", "write 12.5"))
-
-
-def test_long_csv_against_the_csv_module(files: Path) -> None:
-    records, skipped = split(files / "long.csv")
-    expected: dict[tuple[str, str | None], list[float]] = {}
-    with (files / "long.csv").open(newline="") as stream:
-        for row in sorted(csv.DictReader(stream), key=lambda r: (r["process"], int(r["run"]))):
-            if row["time_ms"] != "NA":
-                expected.setdefault((row["benchmark"], row["version"]), []).append(
-                    float(row["time_ms"]) / 1e3
-                )
-    assert {(r.benchmark, r.version): r.values.tolist() for r in records} == expected
-    old = next(r for r in records if r.version == "old")
-    assert old.processes is not None
-    assert old.processes.tolist() == [0, 0, 1]
-    assert ("host", "alpha") in old.fields
-    assert [(s.where, s.benchmark) for s in skipped] == [("line 6", "sort")]
 
 
 def test_rows_like_comments_are_counted_in_every_block(

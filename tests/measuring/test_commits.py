@@ -49,16 +49,9 @@ def test_times_are_kept_to_the_microsecond(tmp_path: Path, command: str) -> None
     assert (line.metrics == {}) is (command == "false")
     expected = RunLine(head.session, "false", "a", 3, 0, 2.345678, {}, exit=1, warmup=True)
     assert replace(line, metrics={}) == expected
-    absent = CommitRunner(
-        replace(request, command="./gone", build=""),
-        {"a": Revision("a", "a")},
-        runs,
-        held,
-        builds={},
-        tell=str,
-    )
+    request = replace(request, command="./gone", build="")
     with held, pytest.raises(RunError, match=r"^a: has no \./gone; if it has to be built, give --build CMD$"):
-        absent.ready("a", 0)
+        CommitRunner(request, {"a": Revision("a", "a")}, runs, held, builds={}, tell=str).ready("a", 0)
 
 
 REQUEST = BisectRequest("/repository", "", ("a", "b", "c", "d"), "true")
@@ -126,21 +119,6 @@ def test_the_last_session_says_what_is_bisected(tmp_path: Path) -> None:
         file.append(new_head([], seed=1))
     with pytest.raises(FormatError, match="is not a session of a bisection"):
         BisectRequest.stored(path)
-
-
-@pytest.mark.parametrize("command", ["ls -l", ("ls", "-l")])
-def test_a_bisection_names_its_command_and_its_commits(command: str | tuple[str, ...]) -> None:
-    """Where it goes on, the benchmark is called as it was."""
-    request = replace(REQUEST, command=command, seed=7)
-    before = head_of(request, ["x", "y"], ())
-    assert before.benchmarks[0].name == "ls -l"
-    before = replace(before, session="before", benchmarks=(replace(before.benchmarks[0], name="as it was"),))
-    head = head_of(request, ["x", "y"], [before])
-    (benchmark,) = head.benchmarks
-    assert (benchmark.name, head.seed, head.resumes) == ("as it was", 7, ("before",))
-    assert [(v.name, v.command, v.text) for v in benchmark.versions] == [
-        (name, ("ls -l",), "ls -l") for name in ("x", "y")
-    ]
 
 
 @pytest.mark.parametrize("inside", ["", "part/deep"])

@@ -558,23 +558,6 @@ def test_wrong_requests_are_named(repo: Path, words: str, message: str) -> None:
     assert "building" not in err or words.startswith("./gone") or "no-such-tool" in words
 
 
-def test_a_suite_over_revisions(repo: Path) -> None:
-    """Each of its benchmarks runs in the trees; a suite that is wrong is said before anything is built."""
-    Path("s.toml").write_text("[benchmarks.a]\ncommand = './bench'\n[benchmarks.b]\ncommand = './bench b'\n")
-    revisions = ("--revisions", "main~2", "main", "--build", BUILD)
-    code, _, err = run("--suite", "s.toml", *revisions, "--runs", "2", "--save", "r.jsonl")
-    assert code == 0, err
-    (session,) = read_sessions(Path("r.jsonl"))
-    assert [b.name for b in session.head.benchmarks] == ["a", "b"]
-    places = [{v.cwd for v in b.versions} for b in session.head.benchmarks]
-    assert places[0] == places[1]
-    assert not any(Path(place).is_relative_to(repo) for place in places[0])
-    Path("s.toml").write_text("[versions.x]\n[benchmarks.a]\ncommand = './bench'\n")
-    code, _, err = run("--suite", "s.toml", *revisions)
-    assert code == 2
-    assert "building" not in err
-
-
 @pytest.mark.slow
 def test_kills_leave_the_repository_as_it_was(repo: Path) -> None:
     """kill -9 at any moment: checking out, building, measuring."""

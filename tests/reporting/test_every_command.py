@@ -89,17 +89,6 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-@pytest.mark.parametrize("only", ["matmul", "*"])
-def test_committed_files(name: str, only: str) -> None:
-    """One benchmark takes at most 10 lines, six 16, with one row a sample where samples are shown."""
-    command, *options = COMMANDS[name]
-    found = reports_of(command, *GCC, *([] if name == "show" else ["--only", only]), *options)
-    rows = 12 if name == "show" or (name, only) == ("model", "*") else 6 if only == "*" else 1
-    check(found[: 1 if name == "modes" else None], rows)
-    check(found[1:] if name == "modes" else [], 6)  # a second report, asked for
-
-
-@pytest.mark.parametrize("name", COMMANDS)
 def test_forty_benchmarks(name: str, many: list[str]) -> None:
     """Two versions and three."""
     command, *options = COMMANDS[name]
@@ -136,12 +125,3 @@ def test_a_history(tmp_path: Path) -> None:
         found = reports_of("history", *asked, *place)
         check(found, 122)
         assert asked == ["watch"] or "c15" in render(found[0], 80)
-
-
-def test_a_corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The answers of a corpus are as long as those of its files."""
-    pytest.importorskip("pyarrow")
-    monkeypatch.chdir(tmp_path)
-    assert main(("corpus", "build", *GCC, "-o", "corpus"), Kept()) == 0
-    check(reports_of("corpus", "compare", "corpus", "-o", "answers"), 40)
-    check(reports_of("corpus", "info", "corpus"), 6)

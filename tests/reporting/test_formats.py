@@ -13,7 +13,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
-from msgspec.structs import replace
 
 from speedproof.data.names import visible
 from speedproof.data.suite import Suite
@@ -171,22 +170,6 @@ def _shown(source: str) -> str:
     parts = [c for t in tokens for c in t.children or []]
     assert all(c.type in ("text", "text_special") or c.content == "<!-- -->" for c in parts)
     return "".join(c.content for c in parts if c.type != "html_inline")
-
-
-def test_numbers_are_those_of_the_terminal(mixed: Made) -> None:
-    """Each cell reads, for a person, as it does on the terminal; names alone are code, in the heading, too."""
-    report = sheet.report(mixed[0])
-    columns = [replace(column, title=column.title or "all") for column in report.tables[-1].columns]
-    report = replace(report, tables=(replace(report.tables[-1], columns=tuple(columns)),))
-    head, *body = _cells(render(report))
-    rows = {"".join(t.content for t in row[0]): row for row in body}
-    for column, (told,) in zip(columns, head, strict=True):
-        assert (told.type, told.content) == ("code_inline" if column.names else "text", column.title)
-    for row in report.tables[-1].rows:
-        shown = ["".join(t.content for t in cell if t.type != "html_inline") for cell in rows[row.name]]
-        assert shown == [cell.text for cell in row.cells]
-        strong = [any(t.type == "strong_open" for t in cell) for cell in rows[row.name]]
-        assert strong == [bool(cell.text) and cell.style in ("good", "bad") for cell in row.cells]
 
 
 def test_fits_into_a_comment(thousand: Made) -> None:

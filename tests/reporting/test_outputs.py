@@ -174,17 +174,3 @@ def test_other_commands_have_pages(argv: list[str], tmp_path: Path, monkeypatch:
         assert word in made
         assert word in text.replace("\\", "").replace("<!-- -->", "")
     assert speedproof(*argv, "--html", str(tmp_path / "none" / "a.html"))[0] == 2
-
-
-@pytest.mark.usefixtures("steady_sleep")
-def test_run_of_several_candidates_has_a_heading_that_counts(tmp_path: Path) -> None:
-    """One finding a candidate: a sentence and a drawn row each, and the heading is none of them."""
-    page = tmp_path / "r.html"
-    names = [word for name in ("slow", "fast", "faster") for word in ("--name", name)]
-    commands = ["sleep 0.02", "sleep 0.002", "sleep 0.001", "--save", str(tmp_path / "r.jsonl")]
-    code, out, _ = speedproof("run", *names, *commands, "--html", str(page), "--markdown", "-")
-    assert code == 0
-    text = page.read_text(encoding="utf-8")
-    for name in ("fast", "faster"):
-        assert f'data-name="{name}"' in text
-        assert re.search(rf"^\|.*\| `{name}` \|.*x faster", out, re.MULTILINE)

@@ -14,7 +14,6 @@ from tests.command import speedproof
 from tests.reporting.test_every_command import check
 
 import speedproof as sp
-from speedproof import options
 from speedproof.data.notes import Assumption
 from speedproof.data.suite import Key, Suite
 from speedproof.protocols.suite import SuiteComparison
@@ -173,25 +172,6 @@ def test_commits_stand_in_the_order_in_which_they_were_named(make_suite: Callabl
     assert lines[0].endswith("\u2581\u2581\u2586\u2588")
 
 
-def test_cells_of_several_versions_hold_what_was_measured(make_suite: Callable[..., Made]) -> None:
-    """The speedup, as the change of a sheet of two, not the bound; the line below says so."""
-    rng = np.random.default_rng(1)
-    x = rng.normal(1.0, 0.05, 40)
-    times = {name: rng.normal(mean, 0.05, 40) for name, mean in (("one", 0.5), ("two", 0.25))}
-    results = [
-        replace(make_suite({"b": (x, y), "c": (x, y)})[0], reference="old", candidate=name)
-        for name, y in times.items()
-    ]
-    text = render(sheet.reports(results)[0])
-    cells = {float(cell) for cell in re.findall(r"[+] ([0-9.]+)x", text)}
-    seen = [r.headlines[0] for r in results]
-    assert cells == {round(c.speedup.value, 2) for c in seen}
-    assert not cells & {round(c.certified.low, 2) for c in seen}
-    assert "+ faster than the reference, - slower, as measured; ~ undecided." in text
-    narrow = render(sheet.reports(results)[0], 40)  # changes go before a column does
-    assert re.search(r"^one +0\.\d+ s \+ +0\.\d+ s \+$", narrow, re.MULTILINE)
-
-
 @pytest.mark.parametrize(
     ("problems", "more"), [(("c: units",), ""), (("c: units", "d: zeros"), " (and 1 more in the details)")]
 )
@@ -261,20 +241,6 @@ def test_a_mean_beyond_what_a_row_says_is_told(margin: float | None, verdict: st
         text = " ".join(render(next(iter(suite.reports()))).split())
         assert text.count("on average") == 3
         assert re.findall(r"\(and (\d+) more in the details\)", text) == [str(rest)] * bool(rest)
-
-
-def test_counts_of_a_protocol_are_of_what_is_proven() -> None:
-    """Of every table of details: rows with ``!`` are counted apart, unless they are undecided."""
-    suite = sp.read("examples/gcc/O2.json", "examples/gcc/O3.json")
-    (made,) = sp.compare_suite(suite, protocols=options.DETAILS).reports(details=True)
-    tables = [section for section in made.sections if section.tables]
-    assert len(tables) == 4
-    for section in tables:
-        rows = [(row.kind, any("!" in cell.text for cell in row.cells)) for row in section.tables[0].rows]
-        counts = {kind: rows.count((kind, False)) for kind in ("faster", "slower")}
-        counts["undecided"] = sum(kind == "undecided" for kind, _ in rows)
-        counts["not proven (!)"] = sum(marked and kind != "undecided" for kind, marked in rows)
-        assert section.headline[0].text == ", ".join(f"{n} {kind}" for kind, n in counts.items() if n)
 
 
 def test_one_measurement_given_twice_is_named(make_suite: Callable[..., Made]) -> None:

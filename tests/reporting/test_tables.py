@@ -70,49 +70,6 @@ def test_states_of_runs(names: str) -> None:
     assert len(distances) == len(names)  # the distance back is the same
 
 
-def test_modes_of_two_versions(monkeypatch: pytest.MonkeyPatch, gcc: dict[str, list[np.ndarray]]) -> None:
-    """Mean distance and chance by the mixtures are near those of the runs; what changed stands first."""
-    text, rows = told(monkeypatch, "compare", *GCC, "--modes")
-    rows = {name: row for name, row in rows.items() if len(row) == 5 and name in gcc}
-    assert rows.keys() == gcc.keys()
-    for name, (x, y) in gcc.items():
-        *places, _, gap, lower = rows[name]
-        for cell, runs in zip(places, (x, y), strict=True):
-            at = [float(place.removesuffix(" ms")) / 1000 for place in cell.split(", ")]
-            assert at == sorted(at)
-            assert runs.min() < at[0] <= at[-1] < runs.max()
-        unit = {"µs": 1e-6, "ms": 1e-3}[gap.split()[1]]
-        assert float(gap.split()[0]) * unit == pytest.approx(np.abs(x[:, None] - y).mean(), rel=0.15)
-        assert float(lower) == pytest.approx((y < x[:, None]).mean(), abs=0.1)
-    said = [row[2] for row in rows.values()]
-    assert (said[0], sum("no claim: " in cell for cell in said)) == ("moved", 5)
-    assert "Modes of O3 against O2: 1 changed, 5 without a claim" in text
-
-
-@pytest.mark.parametrize("bootstraps", ["0", "20"])
-def test_mixtures_of_many_samples(
-    monkeypatch: pytest.MonkeyPatch, gcc: dict[str, list[np.ndarray]], bootstraps: str
-) -> None:
-    """A row a sample: modes inside the runs with shares of 100 % together; how many have several, how many fit."""
-    text, _ = told(monkeypatch, "model", *GCC, "--bootstrap", bootstraps)
-    titles, *rows = [re.split("  +", line) for line in text.split("\n\n")[1].splitlines()]
-    assert titles == ["benchmark", "version", "modes", "fit", "order", "K", "runs"]
-    assert {(row[0], row[1]) for row in rows} == {(b, v) for b in gcc for v in ("O2", "O3")}
-    for name, version, modes, fit, _, components, runs in rows:
-        values = gcc[name][version == "O3"]
-        found = re.findall(r"([\d.]+) ms (\d+) %", modes)
-        assert sum(int(share) for _, share in found) == 100
-        assert all(values.min() < float(place) / 1000 < values.max() for place, _ in found)
-        assert int(components.rstrip("EV")) >= len(found)
-        assert int(runs) == values.size
-        assert (fit == "not tested") == (bootstraps == "0")
-    several = sum(", " in row[2] for row in rows)
-    rejected = sum(row[3].startswith("rejected") for row in rows)
-    assert text.startswith(f"{several} of 12 samples ha{'s' if several == 1 else 've'} several modes; fits: ")
-    fits = "not tested" if bootstraps == "0" else f"{rejected or 'none'} rejected (risk 5 % each)"
-    assert text.splitlines()[0].endswith(fits)
-
-
 def test_sizes_that_find_an_effect(monkeypatch: pytest.MonkeyPatch, gcc: dict[str, list[np.ndarray]]) -> None:
     """A size lies in its range, and 9 of 10 take no fewer runs than 8 of 10; the largest stands first."""
     text, _ = told(monkeypatch, "compare", *GCC, "--power", "5%")
@@ -125,15 +82,6 @@ def test_sizes_that_find_an_effect(monkeypatch: pytest.MonkeyPatch, gcc: dict[st
     sizes = [int(row[2]) for row in rows]
     assert sizes == sorted(sizes, reverse=True)
     assert "To find 5 % in 8 of 10 comparisons: runs of each version" in text
-
-
-def test_versions_come_in_the_order_of_the_ranking() -> None:
-    """Also those whose order is open."""
-    compared = sp.compare_suite(sp.read(GCC[0]))
-    (ranking,) = compared.rankings.values()
-    (report,) = compared.reports()
-    rows = [line.split()[1] for line in render(report, 120).splitlines() if re.match(r" +\d(-\d)?  ", line)]
-    assert rows == [v.version for v in ranking.versions]
 
 
 def test_bounds_of_a_suite_are_of_each_location(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
