@@ -15,9 +15,8 @@ from msgspec.structs import astuple
 from tests.formats.reading import split
 
 from speedproof.data.record import each_record
-from speedproof.data.suite import Record, Suite
-from speedproof.data.units import Direction
-from speedproof.formats import go, read
+from speedproof.data.suite import Record
+from speedproof.formats import go
 from speedproof.formats.source import ReadOptions, source_of
 
 
@@ -37,24 +36,6 @@ def test_decimals_are_rounded_once(digits: list[tuple[int, int]], odd: bool) -> 
         ("time", Fraction(1, 10**9)), ("throughput", Fraction(10**6)), ("memory", Fraction(1)),
     ):  # fmt: skip
         assert of[metric] == [float(Fraction(t) * factor) for t in texts]
-
-
-def test_configuration_that_changes(files: Path) -> None:
-    records = [r for r in read(files / "go-changes.txt") if isinstance(r, Record)]
-    found = [
-        (dict(r.fields).get("note"), r.values.tolist())
-        for r in records
-        if "a.Find" in r.benchmark and r.metric == "hits"
-    ]
-    assert found == [("before", [50.0, 51.0]), ("after", [60.0])]
-    residue = Suite.from_records(("v", r) for r in records).residue
-    assert [r.field for r in residue] == ["note"]
-    names = {r.benchmark for r in records}
-    assert {"Scale", "Scale-2", "Scale-4"} <= names, "a run with -cpu 1,2,4"
-    assert {"example.org/a.Find/kind=map", "example.org/b.Find/kind=map"} <= names, "one name in two packages"
-    units = {r.metric: r for r in records}
-    assert (units["hits"].direction, units["time"].direction) == (Direction.HIGHER, Direction.LOWER)
-    assert (units["p99-us"].unit, units["p99-us"].values.tolist()) == ("s", [3e-06])
 
 
 def line_by_line(text: str) -> tuple[dict[tuple[str, str], list[float]], int]:

@@ -1,9 +1,11 @@
 """Every number that a JSON reader gives is the one that Python's json module finds in the file."""
 
 import shutil
+from collections.abc import Callable
 from decimal import Decimal
 from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,70 +13,40 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.formats.reading import load, split
 
-import speedproof as sp
 from speedproof.data.sample import Trait
 from speedproof.data.suite import Record, Suite
 from speedproof.data.units import Direction
 from speedproof.formats import detect, jmh, jsontext
 from speedproof.formats.source import ReadOptions, source_of
 
-
-def test_hyperfine_against_json(files: Path) -> None:
-    records, skipped = split(files / "hyperfine.json")
-    results = load(files / "hyperfine.json")["results"]
-    assert [(r.benchmark, r.values.tolist()) for r in records] == [
-        (r["command"], r["times"]) for r in results
-    ]
-    assert [dict(r.fields) for r in records] == [r["parameters"] for r in results]
-    assert all(r.unit == "s" and r.metric == "time" and Trait.ORDER_KNOWN in r.traits for r in records)
-    assert all(r.processes is None for r in records), "each run is a process of its own"
-    assert not skipped
-    versions = [sp.read(files / name).versions for name in ("hyperfine.json", "hyperfine-failing.json")]
-    assert versions == [tuple(r["command"] for r in results), ("hyperfine-failing",)], (
-        "of several commands each"
-    )
+OF_FILE: dict[str, Callable[[Any], dict[str, list[float]]]] = {
+    "hyperfine.json": lambda told: {one["command"]: one["times"] for one in told["results"]},
+    "pyperf.json": lambda told: {
+        of.get("metadata", {}).get("name") or told["metadata"]["name"]:
+            [value for run in of["runs"] for value in run.get("values", ())] for of in told["benchmarks"]
+    },
+    "pytest-benchmark.json": lambda told: {one["fullname"]: one["stats"]["data"] for one in told["benchmarks"]},
+}  # fmt: skip
+OF_FILE["pyperf-memory.json"] = OF_FILE["pyperf.json"]
 
 
-def test_hyperfine_memory_summary_only_and_failing_runs(files: Path) -> None:
-    records, skipped = split(files / "hyperfine-memory.json")
+@pytest.mark.parametrize("name", OF_FILE)
+def test_against_json(files: Path, name: str) -> None:
+    records, _ = split(files / name)
+    assert {r.benchmark: r.values.tolist() for r in records} == OF_FILE[name](load(files / name))
+    assert {(r.metric, r.unit) for r in records} == {("memory", "B") if "memory" in name else ("time", "s")}
+    assert all(Trait.ORDER_KNOWN in r.traits for r in records)
+
+
+def test_hyperfine_memory_and_failing_runs(files: Path) -> None:
+    records, (lost,) = split(files / "hyperfine-memory.json")
     first, second, _ = load(files / "hyperfine-memory.json")["results"]
-    memory = [r for r in records if r.metric == "memory"]
-    assert [r.values.tolist() for r in memory] == [first["memory_usage_byte"], second["memory_usage_byte"]]
-    assert all(r.unit == "B" for r in memory)
-    assert [s.benchmark for s in skipped] == ["sort words"]
-    assert "--export-json" in skipped[0].reason
+    memory = [(r.unit, r.values.tolist()) for r in records if r.metric == "memory"]
+    assert memory == [("B", of["memory_usage_byte"]) for of in (first, second)]
+    assert (lost.benchmark, "--export-json" in lost.reason) == ("sort words", True)
     (record,), _ = split(files / "hyperfine-failing.json")
     assert record.values.size == 5, "the values stay"
-    (note,) = record.notes
-    assert note.startswith("'failing' failed in every run (5 of 5 runs did not exit with code 0)")
-
-
-def naive_pyperf(path: Path) -> dict[str, list[list[float]]]:
-    data = load(path)
-    runs: dict[str, list[list[float]]] = {}
-    for benchmark in data["benchmarks"]:
-        name = benchmark.get("metadata", {}).get("name") or data["metadata"]["name"]
-        runs[name] = [run["values"] for run in benchmark["runs"] if run.get("values")]
-    return runs
-
-
-@pytest.mark.parametrize(
-    ("name", "unit", "metric"), [("pyperf.json", "s", "time"), ("pyperf-memory.json", "B", "memory")]
-)
-def test_pyperf_against_json(files: Path, name: str, unit: str, metric: str) -> None:
-    records, skipped = split(files / name)
-    expected = naive_pyperf(files / name)
-    assert {r.benchmark: r.values.tolist() for r in records} == {
-        name: [v for run in runs for v in run] for name, runs in expected.items()
-    }
-    for record in records:
-        runs = expected[record.benchmark]
-        assert record.processes is not None
-        assert record.processes.tolist() == [k for k, run in enumerate(runs) for _ in run]
-        assert (record.unit, record.metric) == (unit, metric)
-        warm = name == "pyperf.json"  # tracking memory needs no warm-up
-        assert record.traits == {Trait.ORDER_KNOWN} | ({Trait.WARMUP_REMOVED} if warm else set())
-    assert all(remark.expected for remark in skipped)
+    assert record.notes[0].startswith("'failing' failed in every run (5 of 5 runs did not exit with code 0)")
 
 
 def naive_google(path: Path, member: str) -> dict[str, list[float]]:
@@ -121,21 +93,6 @@ def test_google_benchmark_against_json(files: Path) -> None:
     records, (remedy,) = split(files / "google-benchmark-aggregates.json")
     assert (records, remedy.benchmark) == ([], "BM_sum/512")
     assert "without --benchmark_report_aggregates_only" in remedy.reason
-
-
-def test_pytest_benchmark_against_json(files: Path) -> None:
-    records, skipped = split(files / "pytest-benchmark.json")
-    tests = load(files / "pytest-benchmark.json")["benchmarks"]
-    assert [(r.benchmark, r.values.tolist()) for r in records] == [
-        (t["fullname"], t["stats"]["data"]) for t in tests
-    ]
-    # The tool's own mean tells that its data are per iteration and in seconds.
-    for record, test in zip(records, tests, strict=True):
-        assert record.values.mean() == pytest.approx(test["stats"]["mean"], rel=1e-12)
-        assert record.unit == "s"
-    assert ("extra_info.kind", "sum") in records[0].fields
-    assert ("n", "10") in records[0].fields
-    assert not skipped
 
 
 def test_jmh_against_json(files: Path) -> None:

@@ -341,16 +341,6 @@ def naive(files: list[Path]) -> Found:
     return found
 
 
-def test_a_folder_is_all_its_files(files: Path) -> None:
-    everything = [p for p in files.rglob("*") if p.is_file() and p.suffix != ".md"]
-    streamed = list(read_files([files]))
-    apart = naive([p for p in everything if "criterion" not in p.parts])
-    others = iter([f for f in streamed if "criterion" not in Path(f.path).parts])
-    assert sorted(apart, key=repr) == sorted(found_in(others), key=repr)
-    versions = {r.version for f in streamed if "criterion" in Path(f.path).parts for r in f.records}
-    assert versions == {"base", "new"}, "the folders of single runs name versions"
-
-
 @pytest.mark.parametrize("name", ["r.zip", "r.tar.gz", "r.tgz"])
 def test_an_archive_is_its_members(files: Path, tmp_path: Path, name: str) -> None:
     members = [files / n for n in ("hyperfine.json", "go.txt", "raw.txt", "long.csv")]
@@ -370,15 +360,7 @@ def test_bad_files_are_named_and_stop_nothing(files: Path, tmp_path: Path) -> No
     names = ["bad.json", "absent.txt", "cut.tar.gz", "no.zip", "failed.json", "*.none", "absent.tar"]
     results = list(read_files([*(tmp_path / n for n in names), files / "raw.txt"]))
     reasons = [str(f.reject) for f in results if f.reject is not None]
-    parts = [
-        "bad.json",
-        "no such file",
-        "cut.tar.gz",
-        "no.zip",
-        "no times",
-        "no file has a name",
-        "absent.tar",
-    ]
+    parts = [names[0], "no such file", *names[2:4], "no times", "no file has a name", names[6]]
     assert [part in reason for part, reason in zip(parts, reasons, strict=True)] == [True] * len(names)
     assert [f.reject.where for f in results if f.reject is not None] == [""] * len(names)
     assert [len(f.records) for f in results if f.reject is None] == [1]

@@ -6,6 +6,7 @@ import io
 import json
 import re
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
@@ -60,24 +61,18 @@ def test_every_format_has_a_file_here_and_a_line_in_the_manual() -> None:
         assert f"| `{known.name}` |" in manual
 
 
-def damaged(name: str, data: bytes) -> bytes:
-    """The same content, wrapped as the parameter says."""
-    if name == "gzip":
-        return gzip.compress(data)
-    if name == "bzip2":
-        return bz2.compress(data)
-    if name == "crlf":
-        return data.replace(b"\n", b"\r\n")
-    if name == "bom":
-        return b"\xef\xbb\xbf" + data
-    return data.decode().encode(name)
+WRAPPINGS: dict[str, Callable[[bytes], bytes]] = {
+    "gzip": gzip.compress, "bzip2": bz2.compress, "crlf": lambda data: data.replace(b"\n", b"\r\n"),
+    "bom": lambda data: b"\xef\xbb\xbf" + data, "utf-16": lambda data: data.decode().encode("utf-16"),
+    "utf-32": lambda data: data.decode().encode("utf-32"),
+}  # fmt: skip
 
 
-@pytest.mark.parametrize("wrapping", ["gzip", "bzip2", "crlf", "bom", "utf-16", "utf-32"])
+@pytest.mark.parametrize("wrapping", WRAPPINGS)
 @pytest.mark.parametrize("name", ["raw.txt", "long.csv", "go.txt", "hyperfine.json", "jmh.json"])
 def test_wrapping_changes_nothing(files: Path, tmp_path: Path, name: str, wrapping: str) -> None:
     path = tmp_path / "result"
-    path.write_bytes(damaged(wrapping, (files / name).read_bytes()))
+    path.write_bytes(WRAPPINGS[wrapping]((files / name).read_bytes()))
     plain = [(r.values.tolist(), r.where) for r in read(files / name) if isinstance(r, Record)]
     assert [(r.values.tolist(), r.where) for r in read(path) if isinstance(r, Record)] == plain
 

@@ -84,16 +84,6 @@ def machines(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, 
     return root, runs
 
 
-def test_logs_of_one_machine_are_one_version(machines: tuple[Path, dict[str, list[float]]]) -> None:
-    """A folder of logs, each a sitting; folders in one are its versions."""
-    root, runs = machines
-    suite = sp.read(root / "computerA", metric="time")
-    assert suite.versions == ("computerA",)
-    assert {k.benchmark: s.values.tolist() for (k, _), s in suite.samples.items()} == runs
-    assert {s.session_count for s in suite.samples.values()} == {3}
-    assert sp.read(root).versions == ("computerA", "computerB")
-
-
 def test_the_first_runs_as_the_toolkit_repeats_them(
     machines: tuple[Path, dict[str, list[float]]], tmp_path: Path
 ) -> None:

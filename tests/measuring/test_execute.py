@@ -71,13 +71,8 @@ def test_failure_shows_the_output_and_the_exit_code() -> None:
 def test_working_directory_environment_and_input(tmp_path: Path) -> None:
     (tmp_path / "in.txt").write_text("hello")
     before = Path.cwd()
-    job = Job(
-        ("sh", "-c", "pwd; echo $GREETING; cat"),
-        env={"GREETING": "servus"},
-        cwd=str(tmp_path),
-        stdin=str(tmp_path / "in.txt"),
-        capture=True,
-    )
+    command, variables = ("sh", "-c", "pwd; echo $GREETING; cat"), {"GREETING": "servus"}
+    job = Job(command, env=variables, cwd=str(tmp_path), stdin=str(tmp_path / "in.txt"), capture=True)
     assert execute(job).stdout.decode().split("\n") == [str(tmp_path.resolve()), "servus", "hello"]
     assert Path.cwd() == before
     assert execute(Job(("cat",), capture=True)).stdout == b""

@@ -20,19 +20,10 @@ from speedproof.protocols.suite import SuiteComparison, compare_suite
 collect_ignore = [] if find_spec("selenium") else ["test_browser.py"]
 
 HOSTILE = (
-    "<script>alert(1)</script>",
-    '"><img src=x onerror=alert(1)>',
-    "</script><script>alert(2)</script>",
-    "<!-- <script>",
-    "javascript:alert(1)",
-    "a|b`c``d*e_f_[g](h)",
-    "{{ 7 * 7 }}{% raw %}",
-    "&lt;b&gt; &amp; ]]>",
-    "\\textbf{x} 100% $y$ #1 ~^_",
-    "@octocat fixes #12",
-    "=1+1",
-    "tab\tand \u202eturned\u202c ☃ \U0001f40d",
-)
+    "<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "</script><script>alert(2)</script>",
+    "<!-- <script>", "javascript:alert(1)", "a|b`c``d*e_f_[g](h)", "{{ 7 * 7 }}{% raw %}", "&lt;b&gt; &amp; ]]>",
+    "\\textbf{x} 100% $y$ #1 ~^_", "@octocat fixes #12", "=1+1", "tab\tand \u202eturned\u202c ☃ \U0001f40d",
+)  # fmt: skip
 
 
 CHROMIUM, DRIVER = Path("/usr/bin/chromium"), Path("/usr/bin/chromedriver")

@@ -96,21 +96,6 @@ def test_hints_name_what_was_not_given(make_suite: Callable[..., Made]) -> None:
     assert "--explain" not in speedproof(*gcc, "--only", "matmul", "--explain")[1]
 
 
-def test_every_check_fails_at_the_limit_that_is_told(make_suite: Callable[..., Made]) -> None:
-    """Of values that rise a little, so that p-values lie on both sides of either limit, and between them."""
-    rng = np.random.default_rng(5)
-    values = {f"b{i}": np.arange(20) * 0.002 * (i % 8) + rng.normal(1, 0.05, (2, 20)) for i in range(40)}
-    text = " ".join(render(sheet.report(make_suite(values)[0], explain=True, everything=True)).split())
-    ((usual, names, other),) = set(
-        re.findall(r"A check fails where p <= ([\d.]+); those of (.+?) where p <= ([\d.]+)\.", text)
-    )
-    between = 0
-    for mark, name, p in re.findall(r"(ok|FAILS) ([a-z ]+?)(?: of [XY])? \(p = ([\d.e-]+)\)", text):
-        assert (mark == "FAILS") == (float(p) <= float(other if name in names else usual)), (name, p)
-        between += float(other) < float(p) <= float(usual) and name in names
-    assert between
-
-
 def test_rows_hold_median_mean_spread_and_ends(make_suite: Callable[..., Made]) -> None:
     """By hand: sums of squares of 12 and 46 over 4."""
     result, _ = make_suite({"a": ([1, 1, 1, 2, 5], [3, 3, 4, 4, 11])})
@@ -185,16 +170,8 @@ def test_what_was_left_out_is_told_and_listed(
     gains = tuple(
         (of, replace(gain, speedup=0.0 if of == "mean" else math.inf)) for of, gain in result.overall
     )
-    made = sheet.report(
-        replace(
-            result,
-            problems=problems,
-            only_candidate=("e",),
-            comparisons=(*result.comparisons, *without),
-            overall=gains,
-        ),
-        details=True,
-    )
+    changed = replace(result, problems=problems, only_candidate=("e",), overall=gains)
+    made = sheet.report(replace(changed, comparisons=(*result.comparisons, *without)), details=True)
     assert f"Left out: c: units{more}" in [text.text for text in (*made.notes, *made.headline)]
     parts = {part.title: [text.text.strip() for text in part.headline] for part in made.sections}
     assert parts["Left out"] == ["e: only in new", *problems]

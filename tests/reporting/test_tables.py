@@ -70,20 +70,6 @@ def test_states_of_runs(names: str) -> None:
     assert len(distances) == len(names)  # the distance back is the same
 
 
-def test_sizes_that_find_an_effect(monkeypatch: pytest.MonkeyPatch, gcc: dict[str, list[np.ndarray]]) -> None:
-    """A size lies in its range, and 9 of 10 take no fewer runs than 8 of 10; the largest stands first."""
-    text, _ = told(monkeypatch, "compare", *GCC, "--power", "5%")
-    rows = re.findall(r"^(\w+) +(\d+) +(\d+) +(\d+ to \d+) +(\d+)$", text, re.M)
-    assert {name for name, *_ in rows} == gcc.keys()
-    for _, pilot, often, between, oftener in rows:
-        low, high = map(int, between.split(" to "))
-        assert int(pilot) == 40
-        assert low <= int(often) <= min(high, int(oftener))
-    sizes = [int(row[2]) for row in rows]
-    assert sizes == sorted(sizes, reverse=True)
-    assert "To find 5 % in 8 of 10 comparisons: runs of each version" in text
-
-
 def test_bounds_of_a_suite_are_of_each_location(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Those of the mean and those of the median, in the direction of the ratio, as JSON has them."""
     config = str(Path(__file__).parents[1] / "data" / "speedup_test_tool" / "plain.csv")
