@@ -10,7 +10,6 @@ SHARED = Path(__file__).parents[2] / ".." / "shared"
 
 @pytest.fixture(scope="session")
 def files() -> Path:
-    """The committed result files; their README says which tool made each."""
     return FILES
 
 

@@ -25,7 +25,6 @@ def split(
 
 
 def load(path: Path) -> Any:
-    """A JSON file by the standard library."""
     return json.loads(path.read_text())
 
 
@@ -56,7 +55,6 @@ def places(value: Any, path: str = "") -> Iterator[tuple[str, Any, Any]]:
 
 
 def packed(path: Path, files: list[Path], method: int = zipfile.ZIP_STORED) -> Path:
-    """An archive of files in a folder, of the kind that its name says."""
     kind = path.suffix[1:].replace("tgz", "gz").replace("tar", "")
     if kind == "zip":
         with zipfile.ZipFile(path, "w", method) as archive:

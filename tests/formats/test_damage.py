@@ -104,7 +104,6 @@ def told(path: Path, format: str | None) -> tuple[set[tuple[str, str]], set[tupl
 
 
 def entry(place: str) -> str:
-    """That of a list which a place is in."""
     return place[: place.find("]") + 1]
 
 
@@ -155,7 +154,6 @@ def test_what_is_wrong_in_text_is_told_by_its_line(tmp_path: Path, name: str) ->
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_mutants_of_every_fixture(tmp_path: Path, name: str) -> None:
-    """Whatever it is taken for then, and read as what it was."""
     data = (FILES / name).read_bytes()
     rng = random.Random(name)
     path, known = tmp_path / Path(name).name, format_of(name)

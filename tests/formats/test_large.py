@@ -330,7 +330,6 @@ def found_in(results: Iterator[FileResults]) -> Found:
 
 
 def naive(files: list[Path]) -> Found:
-    """Each file by itself."""
     found: Found = []
     for path in files:
         try:

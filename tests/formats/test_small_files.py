@@ -96,9 +96,9 @@ CASES: list[Any] = [
      ["! line 2: … no unit", "! line 3: … 'fast' is not a number",
       *("! line 4: ", "! line 5: ", "! line 6: … failed", "! line 7: ")]),
     ("go.txt", "note: before\npkg: a\nUnit hits better=higher\nBenchmarkB 1 50 hits 3 p99-us\nnote: after\n"
-     "BenchmarkB 1 60 hits\npkg: b\nBenchmarkB-4 1 7 hits\n", {},
+     "BenchmarkB 1 60 hits\nBenchmarkC 1 2 x\npkg: b\nBenchmarkB-4 1 7 hits\n", {},
      [("a.B", None, "hits", "hits", [50.0]), ("a.B", None, "p99-us", "s", [3e-6]),
-      ("a.B", None, "hits", "hits", [60.0]), ("b.B", None, "hits", "hits", [7.0])],
+      ("a.B", None, "hits", "hits", [60.0]), ("C", None, "x", "x", [2.0]), ("b.B", None, "hits", "hits", [7.0])],
      ["a.B HIGHER", "a.B note=before", "a.B note=after", "b.B gomaxprocs=4"]),
     # Words that would make two whole results, had the lines as many.
     ("go go.txt", "BenchmarkA 1 2\nBenchmarkB BenchmarkC 1 2 BenchmarkB", {}, [], ["! line 1: ", "! line 2: "]),

@@ -169,7 +169,6 @@ def test_a_build_that_was_changed_is_made_again(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_build_ends_with_its_runner(tmp_path: Path) -> None:
-    """Killed as nothing can catch it, in the middle of a build."""
     code = (
         "import sys\n"
         "from pathlib import Path\n"

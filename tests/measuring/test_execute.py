@@ -59,7 +59,6 @@ def test_memory_against_a_known_allocation() -> None:
 
 
 def test_failure_shows_the_output_and_the_exit_code() -> None:
-    """However large it is."""
     run = execute(Job(("sh", "-c", "yes | head -n 1500000; echo trouble >&2; exit 1"), capture=True))
     assert run.stdout == b"y\n" * 1_500_000
     assert "trouble" in run.describe_failure()

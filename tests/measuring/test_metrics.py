@@ -47,7 +47,6 @@ from speedproof.measuring.runs import RunEnd, Wanted
 def test_a_metric_has_a_value_or_says_why(
     text: str, output: str, value: float | str, unit: str, direction: str
 ) -> None:
-    """Exactly where there is no value there is an explanation."""
     metric, run = parse_metric(text), Run({}, stdout=output.encode())
     assert metric.read(run) == (None if isinstance(value, str) else pytest.approx(value))
     assert metric.explain(run) == (f"--metric {metric.name}: {value}" if isinstance(value, str) else "")
@@ -113,7 +112,6 @@ BOTH = "printf '5;;cycles;1\\n6;;faults;1\\n' > \"$5\""
 
 
 def test_counters_that_there_are(perf: Callable[[str], str], tmp_path: Path) -> None:
-    """Those that are absent are said."""
     whole = PerfStat(("cycles", "faults"), tmp_path / "p", perf(BOTH))
     assert perf_counters(["cycles", "faults"], tmp_path / "p") == (whole, "")
     stat, message = perf_counters(["cycles", "x", "faults"], tmp_path / "p")

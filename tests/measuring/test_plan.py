@@ -39,7 +39,6 @@ from speedproof.measuring.plan import (
 def test_versions_of_commands(
     commands: list[Any], names: list[str], parameters: dict[str, list[str]], expected: dict[str, Any]
 ) -> None:
-    """Split as a shell would, filled in, and labelled."""
     (benchmark,) = plan_commands(commands, names, parameters, Hooks())
     assert [(v.name, v.command) for v in benchmark.versions] == [*expected.items()]
 

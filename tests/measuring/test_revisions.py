@@ -40,7 +40,6 @@ def commit(folder: Path, seconds: str, subject: str, name: str = "source") -> st
 
 @pytest.fixture(scope="module")
 def three(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Three commits: quick, slow by mistake, quick again."""
     folder = tmp_path_factory.mktemp("three")
     git(folder, "init", "-q", "-b", "main", ".")
     (folder / ".gitignore").write_text("bench\n*.jsonl\n")
@@ -560,7 +559,6 @@ def test_wrong_requests_are_named(repo: Path, words: str, message: str) -> None:
 
 @pytest.mark.slow
 def test_kills_leave_the_repository_as_it_was(repo: Path) -> None:
-    """kill -9 at any moment: checking out, building, measuring."""
     before = state(repo)
     argv = ["run", "./bench", "--revisions", "main~2", "main~1", "main", "--build", f"sleep 0.02; {BUILD}"]
     code = "import sys; from speedproof.cli.main import main; sys.exit(main(sys.argv[1:]))"

@@ -100,7 +100,6 @@ def hostile() -> Made:
 
 @pytest.fixture(scope="session")
 def make_suite() -> Callable[..., Made]:
-    """The maker itself, for tests with suites of their own."""
     return make
 
 

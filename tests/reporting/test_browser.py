@@ -77,7 +77,6 @@ def open_page(browser: webdriver.Chrome, tmp_path: Path) -> Iterator[Opener]:
 
 
 def rows(driver: webdriver.Chrome) -> list[str]:
-    """Names of the benchmarks that are shown, in order."""
     found: list[str] = driver.execute_script(
         "return [...document.querySelectorAll('tr[data-panel]')].filter(r => r.offsetParent !== null)"
         ".map(r => r.dataset.name)"
@@ -266,7 +265,6 @@ def test_the_header_stays(open_page: Opener, thousand: Made, width: int) -> None
 @pytest.mark.slow
 @pytest.mark.parametrize("width", [400, 1280, 3840])
 def test_fits_any_width(open_page: Opener, mixed: Made, width: int) -> None:
-    """The page itself never scrolls sideways, panels open or not."""
     driver = open_page(mixed)
     with window(driver, width):
         open_all(driver)

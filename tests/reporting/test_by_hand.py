@@ -139,7 +139,6 @@ def test_runs_that_find_an_effect() -> None:
 
 
 def compared(speedup: float, verdict: Verdict) -> Comparison:
-    """A comparison of medians with another answer."""
     old, new = (
         Sample(x * np.linspace(0.9, 1.1, 9), "s", label=v) for v, x in (("old", speedup), ("new", 1.0))
     )
@@ -400,7 +399,6 @@ def judged(
 
 
 def changed(made: Judged, **changes: Any) -> Judged:
-    """A row with another comparison."""
     c = replace(made[1], **changes)
     return replace(made[0], benchmark=c.benchmark, candidate=c.candidate.label), c
 
@@ -610,7 +608,6 @@ def test_what_a_gate_says_of_one_benchmark() -> None:
      "new: 1.12x worse to 1.20x better, undecided, too early to say how many more"),
 ])  # fmt: skip
 def test_how_far_a_candidate_is(fields: dict[str, Any], left: int | None, told: str) -> None:
-    """What is known of it, and how far it is from its end."""
     low, high = fields.pop("bounds", (0.0, math.inf))
     result = replace(sequential(1.0, UNDECIDED).result, low=low, high=high)
     found = sequential(fields.pop("estimate"), fields.pop("verdict", UNDECIDED), result=result)
@@ -663,7 +660,6 @@ def sequential(estimate: float, verdict: Verdict, **fields: Any) -> CandidateRes
 
 
 def ended(*findings: CandidateResult, **given: Any) -> list[str]:
-    """The lines of a session's report."""
     question = given.pop("question", QUESTION)
     heads: dict[str, list[Comparison]] = {}
     for f in findings:

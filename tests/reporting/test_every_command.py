@@ -39,7 +39,6 @@ class Kept(Checked):
 
 
 def reports_of(*argv: str) -> list[Report]:
-    """What a command shows, before it is text."""
     console = Kept()
     if argv[0] == "gate":
         argv = ("gate", "--baseline", argv[1], "--candidate", argv[2], *argv[3:])
@@ -72,7 +71,6 @@ def check(reports: list[Report], benchmarks: int = 0) -> None:
 
 
 def budget(benchmarks: int) -> int:
-    """Lines that a sheet may have."""
     return 10 if benchmarks == 1 else 16 if benchmarks <= 6 else 32
 
 
@@ -90,7 +88,6 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_forty_benchmarks(name: str, many: list[str]) -> None:
-    """Two versions and three."""
     command, *options = COMMANDS[name]
     found = reports_of(command, *many[:2], "--unit", "s", *options)
     check(found[:1], 40)

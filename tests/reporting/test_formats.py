@@ -181,7 +181,6 @@ def test_fits_into_a_comment(thousand: Made) -> None:
 
 
 def test_nothing_compared(make_suite: Callable[..., Made]) -> None:
-    """No benchmark in common: the reason and nothing else."""
     text = render(sheet.report(make_suite({})[0]))
     assert "No benchmark was measured with both versions." in text
     assert "<details>" not in text

@@ -30,7 +30,6 @@ VOID = {"meta", "br", "input", "link", "img", "hr"}
 
 
 def html_report(made: Made, context: Context | None = None) -> str:
-    """The page of a comparison, as the command writes it."""
     result, suite = made
     return render(
         sheet.report(result, details=True), panels=[panels(result, suite)], suite=suite, context=context

@@ -60,7 +60,6 @@ def test_the_schema_is_current(schema: Any) -> None:
 
 
 def test_every_command_with_json_is_covered() -> None:
-    """A command that gets --json gets a schema and a test."""
     commands = every_command().items()
     writing = {name.split()[0] for name, of in commands if any("--json" in p.opts for p in of.params)}
     assert writing == {argv[0] for argv in CALLS}
@@ -80,7 +79,6 @@ def _two_commits(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_output_is_valid(
     argv: list[str], schema: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The validator finds nothing wrong and nothing undocumented."""
     if argv[0] == "bisect":
         _two_commits(tmp_path, monkeypatch)
     if argv[0] == "corpus":
@@ -127,7 +125,6 @@ NONE = "is no JSON of speedproof"
     ('{"speedproof": "1", "schema": 6, "command": "compare", "results": [3]}', "$.results[0]"),
 ])  # fmt: skip
 def test_errors_name_the_file_and_the_place(text: str, message: str) -> None:
-    """A file of another kind is refused in words."""
     with pytest.raises(FormatError) as error:
         read_document(text.encode("latin-1"), "r.json")
     assert str(error.value).startswith("r.json")

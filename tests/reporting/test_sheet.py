@@ -38,7 +38,6 @@ def test_every_verdict(which: str, request: pytest.FixtureRequest) -> None:
 
 
 def test_colour_changes_no_column(mixed: Made) -> None:
-    """Without its escapes a coloured sheet is the plain one."""
     result, _ = mixed
     report = sheet.report(result)
     coloured = re.sub(r"\x1b\[\d*m", "", render(report, colour=True))
@@ -82,7 +81,6 @@ def test_a_winner_is_coloured_where_it_is_sure(old: float, benchmarks: int, styl
 
 
 def test_hints_name_what_was_not_given(make_suite: Callable[..., Made]) -> None:
-    """No option that was given is offered again."""
     rng = np.random.default_rng(3)
     result, _ = make_suite({name: rng.normal(1, 0.01, (2, 12)) for name in "abc"})
     assert "--details" in render(sheet.report(result))

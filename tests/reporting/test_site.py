@@ -48,7 +48,6 @@ def history(names: tuple[str, ...] = ("parse", HOSTILE), many: int = 60, slower:
 
 
 def told(path: Path) -> Any:
-    """The JSON of a data file."""
     text = path.read_text(encoding="utf-8")
     inside = text[text.index("(") + 1 : text.rindex(")")]
     return json.loads(inside.split(",", 1)[1] if path.stem.isdecimal() else inside)
@@ -93,7 +92,6 @@ def test_the_index_tells_tracks_of_a_series_and_what_was_said(tmp_path: Path) ->
 
 
 def track_of(values: np.ndarray, low: np.ndarray, high: np.ndarray) -> Track:
-    """One value a commit."""
     many = np.arange(values.size)
     return Track(0, "m", False, [Commit(str(i)) for i in many], many, values, low, high, many, many * 0)
 

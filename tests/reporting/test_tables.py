@@ -26,7 +26,6 @@ def told(monkeypatch: pytest.MonkeyPatch, *argv: str) -> tuple[str, dict[str, li
 
 @pytest.fixture(scope="module")
 def gcc() -> dict[str, list[np.ndarray]]:
-    """The runs of both versions in seconds, by benchmark."""
     suite = sp.read(*GCC)
     return {b: [suite.samples[Key(b), v].values for v in ("O2", "O3")] for b in suite.benchmarks}
 

@@ -27,7 +27,6 @@ def printed(*arguments: str, code: int = 0) -> str:
 def two(
     slow: tuple[float, float] = (0.3, 0.1), factor: float = 1.03, n: int = 100
 ) -> dict[str, list[np.ndarray]]:
-    """Times and faults of two versions."""
     found: dict[str, list[np.ndarray]] = {"time": [], "faults": []}
     for k, share in enumerate(slow):
         rng = np.random.default_rng(k)
@@ -56,7 +55,6 @@ def test_the_same_answer_everywhere() -> None:
 
 
 def test_a_gate_explains_the_benchmarks_that_it_holds(tmp_path: Path) -> None:
-    """A row each after the gate's own, of those that were chosen."""
     found = two()
     rows = ["benchmark,version,metric,value"]
     for name in ("sort", "hash", "left-out"):
@@ -72,7 +70,6 @@ def test_a_gate_explains_the_benchmarks_that_it_holds(tmp_path: Path) -> None:
 
 
 def test_a_metric_of_one_side() -> None:
-    """Is left out, and named in the report."""
     found = two()
     r = sp.compare(
         *found["time"], metrics={"faults": tuple(found["faults"]), "misses": (found["faults"][0], None)}
@@ -97,7 +94,6 @@ def test_a_metric_of_one_side() -> None:
     ({"faults": ([np.nan] * 100, [1.0] * 100)}, "not a finite number"),
 ])  # fmt: skip
 def test_bad_metrics(metrics: dict[str, Any], told: str) -> None:
-    """Say what is wrong, and of which metric."""
     with pytest.raises(sp.SpeedproofError, match=told) as error:
         sp.compare(*two()["time"], metrics=metrics)
     assert "faults" in str(error.value)
@@ -189,7 +185,6 @@ def test_a_part_of_time_goes_with_it_from_run_to_run() -> None:
     (5.0, "none of 1 other metric goes with time, which has 2 states; run again with --perf"),
 ])  # fmt: skip
 def test_nothing_goes_with_it(deviation: float, told: str) -> None:
-    """Says so, with what to record next where time has states."""
     noise = np.random.default_rng(9).normal(50.0, deviation, (2, 100))
     result = sp.compare(*two()["time"], metrics={"misses": tuple(noise)})
     assert told in " ".join(str(result).split())

@@ -90,6 +90,7 @@ def test_a_chance_is_told_in_whole_percent(share: float) -> None:
     assert (nearest in (0, 100)) == (share in (0, 1))
 
 
+BYTES = np.linspace(1e6, 1.1e6, 12)
 SAID: list[tuple[Callable[..., object], tuple[object, ...], object]] = [
     # A forecast is rounded up to the two digits that it is good for.
     *((about, (needed, "old", "new"), told) for needed, told in (
@@ -132,6 +133,13 @@ SAID: list[tuple[Callable[..., object], tuple[object, ...], object]] = [
     (labels, (["python 3.11", "python 3.12"], 8), ["3.11", "3.12"]),
     (labels, (["competing.no-sort+summary", "competing.summary"], 16), ["no-sort+summary", "summary"]),
     (labels, (["competing.no-sort", "competing.no-sort+summary"], 16), ["no-sort", "no-sort+summary"]),
+    # What is not a number is not shown as one; of equal values and of tiny differences the usual digits do.
+    (values, ([1e-3, 1e-3 * (1.0 + 1e-12)], "s"), ["1.000 ms"] * 2),
+    (values, ([math.nan, 1.0], "s"), ["-", "1.000 s"]), (at_least, (math.nan,), "size not proven"),
+    (at_least, (1.0,), "size not proven"), (at_least, (1.129,), "1.12x"),
+    (interval, (Estimate(1.5, math.nan, math.nan, 0.95),), "1.50x faster"),
+    # Only times and rates are fast or slow.
+    (change, (compare_medians(Sample(BYTES, "B"), Sample(BYTES / 2, "B"), Rules()),), "2.00x better"),
     # Commands lose whole words.
     (spoken, (["pdu --top-down tmp.sample", "dust --no-progress --reverse tmp.sample"],),
      ["pdu --top-down", "dust --no-progress --reverse"]),
@@ -180,16 +188,6 @@ def test_values_keep_their_order(measured: list[float]) -> None:
     printed = [Decimal(number) * seconds[unit] for number, unit in texts]
     order = sorted(range(len(measured)), key=lambda i: measured[i])
     assert [printed[i] for i in order] == sorted(printed)
-
-
-def test_no_number_is_no_number() -> None:
-    """What is not a number is not shown as one; of equal values and of tiny differences the usual digits do."""
-    assert values([1e-3, 1e-3 * (1.0 + 1e-12)], "s") == ["1.000 ms"] * 2
-    assert [*map(at_least, (math.nan, 1.0, 1.129))] == ["size not proven", "size not proven", "1.12x"]
-    assert values([math.nan, 1.0], "s") == ["-", "1.000 s"]
-    assert "nan" not in interval(Estimate(1.5, math.nan, math.nan, 0.95))
-    x = np.linspace(1e6, 1.1e6, 12)  # only times and rates are fast or slow
-    assert change(compare_medians(Sample(x, "B"), Sample(x / 2, "B"), Rules())) == "2.00x better"
 
 
 @given(st.integers(0, 10**6), st.integers(0, 10**6), st.integers(8, 24))
