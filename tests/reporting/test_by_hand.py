@@ -870,6 +870,9 @@ def test_a_bisection_that_is_open_lists_the_commits(varied: bool | None, said: s
         head, "The commits that could be it (95 %):", "a (left out)", "b", "v2 against v1: about 1.30x slower",
         f"{2 * may.pairs} {of}, 5 commits; 1 left out.", *([said] if said else []),
     ]  # fmt: skip
+    for runs, told in ((0.0, False), (1.0, True), (999_999.5, True), (1e6, False)):
+        (report,) = replace(found, finding=replace(may, outlook=replace(outlook, more_runs=runs))).reports()
+        assert ("needs about" in report.headline[0].text) is told
     many = replace(may, credible=(*range(1, 12),), skipped=())
     (report,) = replace(found, finding=many, commits=tuple(f"c{i}" for i in range(13))).reports()
     expected = [*(f"c{i}" for i in range(1, 9)), "... 3 more"]

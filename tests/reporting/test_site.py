@@ -279,6 +279,6 @@ def test_projects_stand_below_one_page(tmp_path: Path) -> None:
 def test_a_line_is_as_steep_as_its_benchmark() -> None:
     """From e^0.05 on a change fills the height; a fifth of that, a fifth of it, about the middle."""
     for change, heights in ((5000, (0, 35)), (500, (0, 35)), (100, (14, 21)), (0, (17, 18))):
-        track = {"b": "m", "a": 0, "o": 0.0, "q": 1e-4, "v": [0, change]}
+        track = {"b": "m", "a": 0, "o": 0.0, "q": 1e-4, "v": [900, 900 + change]}
         drawn = [int(digit, 36) for digit in encode_line(track)["p"]]
         assert all(abs(at - wanted) <= 1 for at, wanted in zip(drawn, heights, strict=True)), drawn

@@ -69,6 +69,11 @@ def test_states_of_runs(names: str) -> None:
     assert len(distances) == len(names)  # the distance back is the same
 
 
+def test_of_versions_that_beat_each_other_in_half_of_all_runs_none_is_ahead() -> None:
+    ranked = sp.rank(sp.Suite.of_samples({"x": {"a": [1.0, 4.0] * 6, "b": [2.0, 3.0] * 6}}))
+    assert str(ranked).startswith("On a single run no version is shown to be the best, and none is ahead.")
+
+
 def test_bounds_of_a_suite_are_of_each_location(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Those of the mean and those of the median, in the direction of the ratio, as JSON has them."""
     config = str(Path(__file__).parents[1] / "data" / "speedup_test_tool" / "plain.csv")
