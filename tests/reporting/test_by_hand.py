@@ -726,6 +726,9 @@ def test_what_a_session_says_beside_its_verdict() -> None:
     assert "Pairs of runs in random order, looked at after each; risk 5 % each way a benchmark." in [
         line.replace("Pairs in", "Pairs of runs in") for line in ended(*both)
     ]
+    for alphas, shared in (((0.05, 0.025), False), ((0.025, 0.025), True)):
+        some = [replace(f, result=replace(bounds, alpha=of)) for f, of in zip(both, alphas, strict=True)]
+        assert any("share the risk: 5 % a direction." in line for line in ended(*some)) is shared
     (nothing,) = session_report([found], QUESTION, []).headline
     assert nothing.text == "Undecided: no complete block was measured."
     idle = SessionQuestion(stop_rules(), unaffected=["sort", "hash"])
