@@ -77,6 +77,12 @@ def test_a_place_that_is_nothing_beside_the_values_is_zero() -> None:
     assert (told.startswith("b (v): one mode at 0 "), "e-" in told) == (True, False)
 
 
+def test_the_order_of_a_sample_goes_before_its_number_of_runs() -> None:
+    (made,) = sp.model(sp.read(*GCC), bootstrap=0, max_components=2).reports()
+    heads = [render(made, width).split("\n\n")[1].splitlines()[0].split() for width in range(120, 40, -1)]
+    assert {"order" in head for head in heads if "runs" not in head} == {False}
+
+
 def test_of_versions_that_beat_each_other_in_half_of_all_runs_none_is_ahead() -> None:
     ranked = sp.rank(sp.Suite.of_samples({"x": {"a": [1.0, 4.0] * 6, "b": [2.0, 3.0] * 6}}))
     assert str(ranked).startswith("On a single run no version is shown to be the best, and none is ahead.")

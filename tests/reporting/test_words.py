@@ -36,6 +36,7 @@ from speedproof.reporting.names import (
 )
 from speedproof.reporting.notes import up_to
 from speedproof.reporting.numbers import (
+    ONE,
     case_share,
     factor,
     level,
@@ -107,7 +108,8 @@ SAID: list[tuple[Callable[..., object], tuple[object, ...], object]] = [
         (0.0, 0.5, "slower by any factor"), (0.8, math.inf, "from 1.25x slower to any factor faster"),
         (1.259, math.inf, "from 1.25x faster to any factor faster"), (1.0, 1.0, "1.00x"),
         (1.029, 1.071, "1.02x to 1.08x faster"), (0.5, 0.8, "1.25x to 2.00x slower"),
-        (0.8, 1.071, "1.25x slower to 1.08x faster"),
+        (0.8, 1.071, "1.25x slower to 1.08x faster"), (1.0, 1.071, "1.00x to 1.08x faster"),
+        (0.5, 1.0, "1.00x to 2.00x slower"),
     )),
     # No bootstrap of 200 samples shows less than one in 200.
     (p_is, (0.03, 1e-300), "p = 0.03"), (p_is, (0.0, 1e-300), "p < 1e-300"),
@@ -136,7 +138,8 @@ SAID: list[tuple[Callable[..., object], tuple[object, ...], object]] = [
     # What is not a number is not shown as one; of equal values and of tiny differences the usual digits do.
     (values, ([1e-3, 1e-3 * (1.0 + 1e-12)], "s"), ["1.000 ms"] * 2),
     (values, ([math.nan, 1.0], "s"), ["-", "1.000 s"]), (at_least, (math.nan,), "size not proven"),
-    (at_least, (1.0,), "size not proven"), (at_least, (1.129,), "1.12x"),
+    (at_least, (1.0,), "size not proven"), (at_least, (ONE,), "size not proven"),
+    (at_least, (1.129,), "1.12x"),
     (interval, (Estimate(1.5, math.nan, math.nan, 0.95),), "1.50x faster"),
     # Only times and rates are fast or slow.
     (change, (compare_medians(Sample(BYTES, "B"), Sample(BYTES / 2, "B"), Rules()),), "2.00x better"),

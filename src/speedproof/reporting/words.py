@@ -222,9 +222,9 @@ def span(certified: Estimate, better: str = "faster", worse: str = "slower") -> 
         return least if low < math.inf else f"{better} by any factor"
     if low == high == 1:
         return "1.00x"
-    if low > 1:
+    if low >= 1:
         return f"{factor(low, -1)} to {factor(high, 1)} {better}"
-    if high < 1:
+    if high <= 1:
         return f"{factor(1 / high, -1)} to {factor(1 / low, 1)} {worse}"
     return f"{_natural(low, better, worse, -1)} to {_natural(high, better, worse, 1)}"
 
