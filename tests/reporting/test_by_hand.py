@@ -911,6 +911,8 @@ def test_how_far_modes_moved(metric: str, word: str) -> None:
         compared = replace(of, matched=tuple(matched))
         made = modes_report([compared], ("old", "new"), everything=False, details=True)
         assert [text.text.strip() for text in made.notes] == told
+    (text, *_) = modes_report([of], ("o" * 25, "n" * 24), everything=False, details=True).headline
+    assert ("o" * 25 in text.text, "n" * 24 in text.text) == (False, True)
 
 
 def test_what_was_left_out_of_what_was_read() -> None:
