@@ -265,7 +265,7 @@ def test_submodules_come_from_where_they_are(repo: Path, tmp_path: Path) -> None
     inner.mkdir()
     git(inner, "init", "-q", "-b", "main", ".")
     commit(inner, "1", "Inside")
-    git(repo, "submodule", "--quiet", "add", str(inner), "part")
+    git(repo, "submodule", "--quiet", "add", "--name", "own", str(inner), "part")
     check_out(repo, resolve(repo, ["HEAD~1", WORKTREE])[1], tmp_path / "added")
     assert (tmp_path / "added" / ".gitmodules").is_file()
     git(repo, "commit", "-q", "-m", "With a part")
