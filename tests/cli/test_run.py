@@ -99,7 +99,10 @@ def test_failing_command_stops_with_its_output() -> None:
     assert [run.exit for run in read_sessions(Path("r.jsonl"))[0].runs] == [0, 3]
     code, out, err = speedproof("run", "true", "false", "--ignore-failure", "--max-runs", "30")
     assert (code, "ndecided" in out or "true: median" in out) == (2, True)
-    told = "speedproof: ended because none of the 10 runs of false counts", "false: of 10 runs none can be used"
+    told = (
+        "speedproof: ended because none of the 10 runs of false counts",
+        "false: of 10 runs none can be used",
+    )
     assert all(part in err for part in told)
 
 

@@ -1,7 +1,6 @@
 """What one sheet says in two places agrees."""
 
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,7 +9,6 @@ from scipy.stats import norm
 import speedproof as sp
 from speedproof.data.sample import Sample, Trait
 from speedproof.data.suite import Key
-from speedproof.reporting.text import render
 
 
 def suite(values: dict[str, dict[str, list[float]]]) -> sp.Suite:
