@@ -10,6 +10,7 @@ from contextlib import suppress
 from enum import StrEnum
 from fnmatch import fnmatchcase
 from inspect import signature
+from pathlib import Path
 from shlex import quote
 from typing import Annotated, Any, Literal, cast
 
@@ -17,7 +18,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from speedproof import values
-from speedproof.declaring import FIRST, Argument, Excludes, Formats, Needs, Taken
+from speedproof.declaring import FIRST, Argument, Excludes, Formats, Needs, Taken, read_toml
 from speedproof.errors import UsageError
 
 QuestionName = Literal["typical", "mean", "median", "single run", "touati2009", "p90", "p95", "p99", "p99.9"]
@@ -418,3 +419,18 @@ def handed(function: Callable[..., object], *parts: Struct) -> dict[str, Any]:
     """What structs say of the arguments that a function accepts, by the same names."""
     names = [p.name for p in signature(function).parameters.values() if p.kind is not p.VAR_POSITIONAL]
     return {name: getattr(part, name) for part in parts for name in names if hasattr(part, name)}
+
+
+SETTINGS = "speedproof.toml"
+"""Read from the working directory when no other file is named."""
+
+
+class _Settings(Struct, frozen=True):
+    """The whole file."""
+
+    gate: Gating = Gating()
+
+
+def read_settings(path: str | Path) -> Gating:
+    """Read the settings of the gate."""
+    return read_toml(_Settings, Path(path)).gate

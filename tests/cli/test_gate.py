@@ -13,9 +13,8 @@ from tests.command import O2, O3, ROOT, hyperfine, refused, speedproof, table
 from tests.command import write as plain
 
 import speedproof as sp
-from speedproof.cli.run import read_settings
 from speedproof.errors import FormatError
-from speedproof.options import Gating
+from speedproof.options import Gating, read_settings
 
 
 def gate(baseline: str, candidate: str, *options: str) -> tuple[int, str, str]:

@@ -9,15 +9,15 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated
 
-from msgspec import Struct
 from msgspec.structs import asdict, replace
 
 from speedproof.cli.command import Command
 from speedproof.cli.console import INTERRUPTED, QUIET, UNDECIDED, Console
-from speedproof.declaring import LATEST, Argument, Excludes, Needs, Taken, Title, read_toml
+from speedproof.declaring import LATEST, Argument, Excludes, Needs, Taken, Title
 from speedproof.errors import UsageError
 from speedproof.measuring_options import DECIDES, MeasuredOutput, Measuring
 from speedproof.options import (
+    SETTINGS,
     Choosing,
     CommandOptions,
     Config,
@@ -27,6 +27,7 @@ from speedproof.options import (
     Resume,
     UndecidedIs,
     handed,
+    read_settings,
 )
 from speedproof.reporting.model import to_json
 from speedproof.reporting.names import enumerate_names
@@ -82,21 +83,6 @@ class RunOptions(CommandOptions, frozen=True, kw_only=True):
     output: MeasuredOutput
 
 
-SETTINGS = "speedproof.toml"
-"""Read from the working directory when no other file is named."""
-
-
-class _Settings(Struct, frozen=True):
-    """The whole file."""
-
-    gate: Gating = Gating()
-
-
-def read_settings(path: str | Path) -> Gating:
-    """Read the settings of the gate."""
-    return read_toml(_Settings, Path(path)).gate
-
-
 OF_FILES = "only for files: what is measured ends when typical runs decide, at equal shares of the risk"
 
 
@@ -117,7 +103,7 @@ def refuse_files(words: tuple[str, ...], *, json: bool) -> None:
     """Refuse result files in the place of commands: ``compare`` reads results."""
     for word in words:
         if word.endswith(_RESULTS) and " " not in word and not os.access(word, os.X_OK):
-            meant = "files: speedproof compare, or gate"
+            meant = "files: speedproof compare"
             meant = f"JSON goes to standard output (--json > {word})" if json else meant
             raise UsageError(f"{word} was taken for a command; {meant}")
 
