@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from msgspec import json
 from msgspec.structs import replace
+from tests.command import speedproof
 from tests.corpus.made import Results, put
 
 import speedproof as sp
@@ -275,3 +276,20 @@ def test_a_session_is_asked_what_it_was_measured_to_decide(tmp_path: Path, by: s
     assert answer == str(sp.compare_suite(sp.read(file), protocols=usual))
     assert "80 % confidence" in answer
     assert ("at P90" in answer) is (by == "p90")
+
+
+def test_what_a_session_did_not_measure_is_lacking_in_its_corpus_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The candidate fails in every run of one benchmark; the first version is the reference in both."""
+    monkeypatch.chdir(tmp_path)
+    Path("suite.toml").write_text(
+        "[versions.old]\nend = 'true'\n[versions.new]\nend = 'false'\n"
+        "[benchmarks.crash]\ncommand = '{end}'\n[benchmarks.ok]\ncommand = 'echo {end}'\n"
+    )
+    speedproof("run", "--suite", "suite.toml", "--ignore-failure", "--runs", "5", "--save", "s.jsonl")
+    assert speedproof("corpus", "build", "s.jsonl", "-o", "c")[0] == 0
+    for command, code in (("gate", 1), ("compare", 0)):
+        of_file, of_corpus = (speedproof(command, name)[:2] for name in ("s.jsonl", "c"))
+        assert of_file == of_corpus
+        assert of_file[0] == code

@@ -16,10 +16,12 @@ from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
 from speedproof.corpus.place import Place, arrow, column, of_rows, parquet, storage_errors
 from speedproof.corpus.schema import File, Manifest, clean, columns, digest, merged, reject_columns, table
 from speedproof.data.names import MANIFEST
-from speedproof.data.record import FileResults, Record
+from speedproof.data.record import FileResults, Record, Skipped
 from speedproof.errors import Parameter, SpeedproofError, UsageError
 
 if TYPE_CHECKING:
@@ -138,9 +140,8 @@ class Builder:
             self.manifest.inputs += 1
         self._rejects.pop(results.path, None)
         if self._unnamed:
-            self._skipped.append(
-                _reject(results.path, "", "", f"{self._unnamed} more were left out of this file")
-            )
+            more = f"{self._unnamed} more were left out of this file"
+            self._skipped.append(_reject(Skipped(results.path, "", "", more)))
         if self._skipped:
             self._rejects[results.path] = self._skipped
         self._skipped, self._unnamed = [], 0
@@ -153,13 +154,13 @@ class Builder:
         name = results.path
         if (error := results.reject) is not None:
             reason = error.on_command_line().removeprefix(f"{name}: ").removeprefix(f"{error.where}: ")
-            self._skipped = [_reject(name, error.where, "", reason)]
+            self._skipped = [_reject(Skipped(name, error.where, "", reason))]
             self._unnamed = 0
             return
         skipped = [s for s in results.skipped if not s.expected]
         room = max(_NAMED - len(self._skipped), 0)
         for s in skipped[:room]:
-            self._skipped.append(_reject(name, s.where.removeprefix(f"{name}: "), s.benchmark, s.reason))
+            self._skipped.append(_reject(replace(s, path=name, where=s.where.removeprefix(f"{name}: "))))
         self._unnamed += len(skipped[room:])
 
     def abandon(self) -> None:
@@ -306,8 +307,9 @@ def _ledger() -> pa.Schema:
     return pa.schema([pa.field(name, pa.string(), nullable=False) for name in ("file", "stamp")])
 
 
-def _reject(file: str, place: str, benchmark: str, reason: str) -> dict[str, str]:
-    return {"file": clean(file), "place": place, "benchmark": benchmark, "reason": reason}
+def _reject(of: Skipped) -> dict[str, str]:
+    place = {"file": clean(of.path), "place": of.where, "benchmark": of.benchmark, "reason": of.reason}
+    return place | {"version": of.version or "", "lacks": "yes" if of.lacks else ""}
 
 
 def _batches(files: list[File]) -> Iterator[list[File]]:

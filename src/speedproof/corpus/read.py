@@ -13,7 +13,7 @@ from speedproof.corpus.build import REJECTS
 from speedproof.corpus.place import Place, arrow, filled
 from speedproof.corpus.place import column as column_of
 from speedproof.corpus.schema import File, Manifest, columns, opened, records, reject_columns
-from speedproof.data.record import Record
+from speedproof.data.record import Record, Skipped
 from speedproof.errors import Parameter, SpeedproofError, UsageError
 from speedproof.options import SESSION_ASKS, SessionAsked
 
@@ -82,8 +82,11 @@ def within(rows: pa.Table, column: str, names: Collection[str]) -> pa.Table:
     return rows if all(mask) else rows.filter(column_of(mask, arrow().bool_()))  # which copies all values
 
 
-def read_records(name: str, where: str | None = None) -> Iterator[Record]:
-    """Everything in a corpus that a condition lets through, in the order in which it was read."""
+def read_records(name: str, where: str | None = None) -> Iterator[Record | Skipped]:
+    """Everything in a corpus that a condition lets through, in the order in which it was read.
+
+    Without one, what its sessions were to measure and did not follows.
+    """
     place, manifest = opened(name)
     chosen = [
         numbered
@@ -92,6 +95,10 @@ def read_records(name: str, where: str | None = None) -> Iterator[Record]:
     ]
     for _, record in sorted(chosen, key=lambda numbered: numbered[0]):
         yield record
+    for row in place.table(REJECTS, reject_columns()).to_pylist() if manifest.rejects and not where else ():
+        file, at, benchmark, reason, version, lacks = row.values()
+        if version:
+            yield Skipped(file, at, benchmark, reason, version=version, lacks=bool(lacks))
 
 
 def duck() -> Any:

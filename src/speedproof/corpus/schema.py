@@ -30,7 +30,7 @@ from speedproof.errors import SpeedproofError, UsageError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-SCHEMA = 2
+SCHEMA = 3
 """Raised with every change of the columns."""
 
 COMMITS = ("commit", "commit_id", "commit_hash", "git_commit", "revision", "sha")
@@ -133,7 +133,8 @@ def columns() -> pa.Schema:
 def reject_columns() -> pa.Schema:
     """The columns of what could not be read."""
     pa = arrow()
-    names = ("file", "place", "benchmark", "reason")
+    # The version of a session that was not measured, and whether it lacks the benchmark; empty of all others
+    names = ("file", "place", "benchmark", "reason", "version", "lacks")
     return pa.schema([pa.field(name, pa.string(), nullable=False) for name in names])
 
 
