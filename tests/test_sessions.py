@@ -625,16 +625,16 @@ def test_a_pilot_costs_what_its_runs_took(
 
 
 @pytest.mark.parametrize(("programs", "left"), [
-    ("sh sh sh", "abc"), ("sh none sh", "ac"), ("sh sh none", "ab"), ("none sh sh", ""), ("sh none none", ""),
-    ("sh none", ""),
+    ("sh sh sh", "abc"), ("sh none sh", "ac"), ("sh sh none", "ab"), ("none sh sh", ""), ("sh none none", "a"),
+    ("sh none", "a"),
 ])  # fmt: skip
 def test_a_revision_without_the_program_is_left_out(programs: str, left: str) -> None:
-    """And told, but the reference, which all others need, and the only candidate."""
+    """And told, but the reference, which all others need."""
     told: list[str] = []
     versions = tuple(PlannedVersion(name, (p,), p) for name, p in zip("abc", programs.split(), strict=False))
-    with nullcontext() if left else pytest.raises(SpeedproofError, match=r"has no none|no revision but a"):
+    with nullcontext() if left else pytest.raises(SpeedproofError, match="has no none"):
         found = present(PlannedBenchmark("b", versions), "", told.append)
-        assert ("".join(v.name for v in found.versions), len(told)) == (left, 3 - len(left))
+        assert ("".join(v.name for v in found.versions), len(told)) == (left, len(versions) - len(left))
 
 
 @pytest.mark.parametrize(("more", "family"), [({}, 6), ({"unaffected": ("c",)}, 4), ({"control": True}, 3)])

@@ -266,7 +266,7 @@ WRONG = [
     (("start..main", "./a", "b"), "not 2: quote it, or put it after --"),
     (("main", "./bench"), "give the range A..B first"),
     (("--resume", "b.jsonl", "./bench"), "from the file; leave out ./bench"),
-    (("--resume", "absent.jsonl"), "cannot be read"), (("--resume", str(GZIP)), "is not a session of a bisection"),
+    (("--resume", "absent.jsonl"), "no such file"), (("--resume", str(GZIP)), "is not a session of a bisection"),
     (("a..b", "./bench"), "not in a git repository"),
 ]  # fmt: skip
 UNKNOWN = [

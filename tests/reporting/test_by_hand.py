@@ -889,7 +889,7 @@ def test_an_answer_without_rows_is_one_test(good: bool | None, failures: int) ->
     ).iter("testcase")
     assert (case.get("name"), len(case.findall("failure"))) == ("t", failures)
     assert (case[0].text, {*case[0].attrib.values()}) == (
-        "It is so (95 %).\n", {"It is so (95 %).", "failed"} if failures else set(),
+        "It is so (95 %).\n", {"It is so (95 %).", "fail"} if failures else set(),
     )  # fmt: skip
 
 

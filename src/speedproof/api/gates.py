@@ -225,9 +225,9 @@ def _refuse_unusable(suite: Suite, reference: str) -> None:
     lost = [one for one in suite.skipped if one.benchmark and one.benchmark not in usable]
     if lines := why_left_out(lost):
         raise UsageError(
-            "some measurements cannot be used; correct them, or leave out their benchmarks with ",
+            "some measurements cannot be used; correct them, or leave their benchmarks out (",
             Parameter("skip"),
-            ":",
+            "):",
             *(f"\n  {line}" for line in lines),
         )
 

@@ -16,6 +16,7 @@ from speedproof.cli.files import (
     fails,
     load_chosen,
     outputs_wanted,
+    pairs_in,
     report_leftovers,
     report_no_floor,
     write_answer,
@@ -118,7 +119,7 @@ def run(asked: CompareOptions, console: Console) -> int:
     suite = whole.select(metric=asked.choosing.metric) if asked.why else whole
     reference, candidates = suite.sides(reference)
     report_leftovers(suite, console)
-    with console.progress("comparing", len(suite.keys) * len(candidates)) as ticker:
+    with console.progress("comparing", pairs_in(suite, reference)) as ticker:
         result = sp.compare_suite(
             suite,
             reference=reference,
@@ -132,7 +133,7 @@ def run(asked: CompareOptions, console: Console) -> int:
     report_no_floor(store, suite.keys, console, counted=counted)
     more: dict[str, object] = {}
     if asked.modes:
-        with console.progress("fitting mixtures", len(suite.keys) * len(candidates)) as ticker:
+        with console.progress("fitting mixtures", pairs_in(suite, reference)) as ticker:
             modes = more["modes"] = result.modes(done=ticker.advance)
     if asked.why:
         confidence = 1 - rules.alpha
@@ -149,7 +150,7 @@ def run(asked: CompareOptions, console: Console) -> int:
         """What takes long, after the comparison is printed."""
         made = {}
         for name, protocol in of_candidate.items() if asked.power else ():
-            with console.progress("planning", len(suite.keys)) as ticker:
+            with console.progress("planning", len(suite.pair(reference, name).pairs)) as ticker:
                 made[name] = sp.plan(
                     suite,
                     effect=asked.power or 0.0,

@@ -42,6 +42,11 @@ def load_chosen(
     return select(suite, choosing, console), reference_of(suite, choosing)
 
 
+def pairs_in(suite: sp.Suite, reference: str) -> int:
+    """How many samples there are to hold against one of the reference."""
+    return sum(v != reference and (key, reference) in suite.samples for key, v in suite.samples)
+
+
 def reference_of(suite: sp.Suite, choosing: Choosing) -> str | None:
     """The reference that is asked for, by its name in the suite."""
     from speedproof.api.given import version_given

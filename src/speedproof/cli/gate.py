@@ -13,6 +13,7 @@ from speedproof.cli.console import Console
 from speedproof.cli.files import (
     check_outputs,
     load,
+    pairs_in,
     reference_of,
     report_leftovers,
     report_no_floor,
@@ -217,8 +218,7 @@ def _decided(
     suite = select(suite, choosing, console)
     report_leftovers(suite, console)
     demand = demanding(suite, before, settings.policy, settings.margin)
-    pairs = len(suite.of(reference)) * (len(suite.versions) - 1)
-    with console.progress("testing", pairs) as ticker:
+    with console.progress("testing", pairs_in(suite, reference)) as ticker:
         result = sp.gate(
             suite,
             reference=reference,
