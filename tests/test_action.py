@@ -285,4 +285,4 @@ def test_settings_and_reports(runner: Runner) -> None:
     assert runner.run(baseline=base, candidate=slow, margin="2%", **reports).verdict == "fail"
     assert "<!doctype html>" in (runner.work / "g.html").read_text(encoding="utf-8").lower()
     failures = ElementTree.parse(runner.work / "g.xml").getroot().findall(".//failure")
-    assert [failure.get("type") for failure in failures] == ["failed"]
+    assert [failure.get("type") for failure in failures] == ["fail"]

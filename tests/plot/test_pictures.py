@@ -349,7 +349,7 @@ def test_a_forest_draws_no_time_at_all() -> None:
     zero, one, new = np.zeros(20), np.ones(20), np.linspace(1.0, 1.1, 20)
     ends = {"zero": (zero, new), "one": (one, new), "gone": (one, zero)}
     ax = forest_of({name: {"old": x, "new": y} for name, (x, y) in ends.items()})
-    assert {*words(ax.get_yticklabels())} == {"zero !", "one !", "gone"}
+    assert {*words(ax.get_yticklabels())} == {"zero !", "one !", "gone !"}
     assert not any("x" in text for text in words(ax.texts))
 
 

@@ -20,7 +20,7 @@ from speedproof.data.suite import Record, Skipped, Suite
 from speedproof.errors import DataError
 from speedproof.options import Policy
 from speedproof.protocols.claims import Demand, Outcome, claim, judge, overall
-from speedproof.protocols.gate import GateDecision, GateRow, GateRules, gate, next_of, together
+from speedproof.protocols.gate import Absent, GateDecision, GateRow, GateRules, gate, next_of, together
 from speedproof.protocols.results import Comparison, Verdict
 from speedproof.protocols.suite import SuiteComparison
 
@@ -424,7 +424,9 @@ def test_looks_together() -> None:
         assert found.outcome is whole
         counted = {(c.benchmark, c.metric) for of in found.results for c in of.comparisons}
         assert counted == {(name, metric) for name, metric, _ in expected}
-        assert together(before, decision(list(now.rows), absent=("gone",))).outcome is FAIL
+        assert (
+            together(before, decision(list(now.rows), absent=(Absent("gone", "time", ""),))).outcome is FAIL
+        )
     with pytest.raises(DataError, match=r"a: policy and margin are chosen once, .* no-regression, 0\.02"):
         together(decision([row("a", UNDECIDED)]), decision([row("a", PASS, 0.03)]))
 

@@ -85,7 +85,7 @@ def within(rows: pa.Table, column: str, names: Collection[str]) -> pa.Table:
 def read_records(name: str, where: str | None = None) -> Iterator[Record | Skipped]:
     """Everything in a corpus that a condition lets through, in the order in which it was read.
 
-    Without one, what its sessions were to measure and did not follows.
+    Without one, what was left out of its files follows.
     """
     place, manifest = opened(name)
     chosen = [
@@ -97,8 +97,7 @@ def read_records(name: str, where: str | None = None) -> Iterator[Record | Skipp
         yield record
     for row in place.table(REJECTS, reject_columns()).to_pylist() if manifest.rejects and not where else ():
         file, at, benchmark, reason, version, lacks = row.values()
-        if version:
-            yield Skipped(file, at, benchmark, reason, version=version, lacks=bool(lacks))
+        yield Skipped(file, at, benchmark, reason, version=version or None, lacks=bool(lacks))
 
 
 def duck() -> Any:
