@@ -22,6 +22,8 @@ from speedproof.declaring import FIRST, Argument, Excludes, Formats, Needs, Take
 from speedproof.errors import UsageError
 
 QuestionName = Literal["typical", "mean", "median", "single run", "touati2009", "p90", "p95", "p99", "p99.9"]
+ANY_LEVEL: tuple[QuestionName, ...] = ("touati2009",)
+"""Whose confidence may lie below one half, as in its text."""
 """The questions of two samples, in the order in which they are shown."""
 
 QUANTILES: dict[QuestionName, float] = {"p90": 0.9, "p95": 0.95, "p99": 0.99, "p99.9": 0.999}

@@ -13,7 +13,7 @@ from speedproof.data.checked import one_of
 from speedproof.data.names import enumerate_names, nearest_of, version_of
 from speedproof.declaring import EXAMPLES, Option, fields, proportion_given, read_given
 from speedproof.errors import Parameter, UsageError
-from speedproof.options import decider_of, quantile_name
+from speedproof.options import ANY_LEVEL, decider_of, quantile_name
 from speedproof.values import any_level, level, quantile, rest
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def rules_of(judging: Judging, protocols: Sequence[str] = ()) -> Rules:
     from speedproof.protocols.pair import Rules
 
     return Rules(
-        alpha=alpha_of(confidence_of(judging), any_level if [*protocols] == ["touati2009"] else level),
+        alpha=alpha_of(confidence_of(judging), any_level if tuple(protocols) == ANY_LEVEL else level),
         nested=judging.nested,
         always_welch=judging.always_welch,
         ks_rule=judging.ks_rule,

@@ -63,7 +63,7 @@ def _result(source: Source, place: Record, result: _Result) -> Iterator[Record |
     if better is Direction.HIGHER and parse_unit(primary.score_unit).base == "s":
         name, better = "time", Direction.LOWER
         # JMH itself writes operations in a time for this mode.
-        note = f"mode thrpt, but {primary.score_unit} is a time: lower is taken as better; else --higher-is-better"
+        note = f"mode thrpt, but {primary.score_unit} is a time: lower is taken as better"
     frame = replace(
         place,
         benchmark=f"{result.benchmark}:{params}" if params else result.benchmark,
