@@ -1,6 +1,7 @@
 """What one sheet says in two places agrees."""
 
 import re
+from typing import Any
 
 import numpy as np
 import pytest
@@ -72,3 +73,15 @@ def test_what_takes_no_time_did_not_run(turned: bool) -> None:
         assert text.startswith("UNDECIDED") or text is not gated
         assert "drift" not in text
         assert "all runs of a side are 0" in text
+
+
+@pytest.mark.parametrize(("nested", "unit"), [(1, "runs"), (3, "processes")])
+def test_too_few_runs_for_a_joint_proof_are_told(nested: int, unit: str) -> None:
+    """Of three benchmarks six claims: 6 * 4/5 / 2^n is at most 0.05 from seven on."""
+    for n, says in ((6, f"none; it takes 7 {unit} of each version"), (7, "3 faster")):
+        rows = [(f"b{b}", v, k, t + k / 1e3) for b in range(3) for v, t in (("old", 2.0), ("new", 1.0))
+                for k in range(n) for _ in range(nested)]  # fmt: skip
+        frame = dict(zip(("b", "v", "p", "t"), map(list, zip(*rows, strict=True)), strict=True))
+        process: Any = {"process": "p"} if nested > 1 else {}
+        given = sp.Suite.from_frame(frame, benchmark="b", version="v", value="t", **process)
+        assert f"At a joint risk of 5 % (Holm): {says}" in told(sp.compare_suite(given))

@@ -274,15 +274,9 @@ def records(*results: SuiteComparison) -> Records:
 
 def _too_few(family: Controlled, heads: Sequence[Comparison]) -> str:
     """What it takes where so few runs of so many benchmarks cannot prove anything together; else empty."""
-    least, most = (
-        QUESTIONS[family.protocol].least_pvalue,
-        max((min(c.reference.n, c.candidate.n) for c in heads), default=0),
-    )
-    if (
-        not heads
-        or any(c.test == SEQUENTIAL for c in heads)
-        or family.family * least(most, most) <= family.alpha
-    ):
+    least = QUESTIONS[family.protocol].least_pvalue
+    most = max((min(c.reference.n, c.candidate.n) for c in heads if c.test != SEQUENTIAL), default=0)
+    if not most or family.family * least(most, most) <= family.alpha:
         return ""
     enough = next(n for n in count(most) if family.family * least(n, n) <= family.alpha)
-    return f"; it takes {plural(enough, heads[0].repeated)} of each version"
+    return f"; it takes {enough} {words.several(heads[0].repeated)} of each version"
