@@ -22,13 +22,13 @@ from pathlib import Path
 import numpy as np
 from scipy import stats
 
+from speedproof.conclude.claims import StopRules
+from speedproof.conclude.looks import SequentialComparison
 from speedproof.data.session_file import RunLine
 from speedproof.measuring.executor import CommandExecutor
 from speedproof.measuring.plan import Hooks, plan_commands
 from speedproof.measuring.runs import block_order
 from speedproof.measuring.store import ResultsFile
-from speedproof.protocols.claims import StopRules
-from speedproof.protocols.sequential import SequentialComparison
 
 ROUNDS = 30
 BLOCKS = 100

@@ -32,12 +32,12 @@ import numpy as np
 from scipy import stats
 
 from speedproof.api.measurement import Measurement
+from speedproof.conclude.claims import SessionQuestion, StopRules
 from speedproof.data.session_file import SCHEMA, RunLine, SessionLine
 from speedproof.measuring.execute import Job, execute
 from speedproof.measuring.executor import CommandExecutor
 from speedproof.measuring.plan import Hooks, plan_commands
 from speedproof.measuring.store import read_sessions
-from speedproof.protocols.claims import SessionQuestion, StopRules
 
 COMMANDS = {"/bin/true": 300, "/bin/sleep 0.1": 20}
 LOOPS, IN_LOAD = 9, {"/bin/true": 60}

@@ -18,11 +18,11 @@ from pathlib import Path
 import numpy as np
 from scipy import stats
 
+from speedproof.conclude.suite import compare_suite
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair, Pairing
 from speedproof.options import ASKED, DETAILS, QuestionName
 from speedproof.protocols.pair import Rules
-from speedproof.protocols.suite import compare_suite
 
 SIZES = ((122, 20), (1000, 30), (1000, 1000))
 

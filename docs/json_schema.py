@@ -18,6 +18,8 @@ import msgspec.inspect
 from msgspec import defstruct
 
 from speedproof.api.session_results import SessionOrigin
+from speedproof.conclude.gate import GateDecision
+from speedproof.conclude.suite import FOLLOWING, SuiteComparison
 from speedproof.corpus.changes import CorpusChanges
 from speedproof.corpus.conclude import Conclusion
 from speedproof.corpus.model import CorpusModels
@@ -27,7 +29,6 @@ from speedproof.history.alarms import ExportedAlarms
 from speedproof.history.rows import Added, QueriedSample
 from speedproof.mixture.results import Analysis, Indices
 from speedproof.protocols.caveats import MachineSpeeds
-from speedproof.protocols.gate import GateDecision
 from speedproof.protocols.hpt import HptClaims
 from speedproof.protocols.inputs import OverInputs
 from speedproof.protocols.modes import JointModel, ModeComparison
@@ -35,7 +36,6 @@ from speedproof.protocols.planning import Calibration, PowerPlan, RunPlan
 from speedproof.protocols.ranking import RunRanking
 from speedproof.protocols.results import Hpt, SuiteRanking
 from speedproof.protocols.speedup_test import SuiteReport
-from speedproof.protocols.suite import FOLLOWING, SuiteComparison
 from speedproof.protocols.why import Why
 from speedproof.reporting.bisection import ExportedBisection
 from speedproof.reporting.history_results import ExportedHistory

@@ -24,10 +24,10 @@ import numpy as np
 from msgspec.structs import replace
 
 from speedproof.api.measurement import Measurement
+from speedproof.conclude.claims import SessionQuestion, StopRules
 from speedproof.data.session_file import SCHEMA, PlannedBenchmark, PlannedBuild, PlannedVersion, SessionLine
 from speedproof.measuring.execute import Run
 from speedproof.measuring.executor import CommandExecutor
-from speedproof.protocols.claims import SessionQuestion, StopRules
 from speedproof.stats.signed_rank import signed_rank
 
 FLAGS = ["-O1", "-ffunction-sections", "-falign-functions=1", "-falign-loops=1", "-fno-align-jumps"]

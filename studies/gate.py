@@ -23,8 +23,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import binom
 
+from speedproof.conclude.claims import ASKS, MULTIPLICITIES, Outcome, overall
 from speedproof.options import Location, Multiplicity, Policy
-from speedproof.protocols.claims import ASKS, MULTIPLICITIES, Outcome, overall
 from speedproof.protocols.mean import decide_mean, mean_tests
 from speedproof.protocols.median import decide_median, median_tests
 from speedproof.stats.dependence import variance_inflation
@@ -66,7 +66,7 @@ SHAPES: dict[str, Draw] = {"normal": _normal, "skewed": _skewed, "bimodal": _bim
 def evidence_of(
     slow: FloatArray, fast: FloatArray, margin: float, alpha: float, protocol: Location
 ) -> dict[str, FloatArray]:
-    """The p-values of :func:`speedproof.protocols.claims.evidence`, of arrays of pairs."""
+    """The p-values of :func:`speedproof.conclude.claims.evidence`, of arrays of pairs."""
     low, high = 1 / (1 + margin), 1 + margin
     if protocol == "typical":
         inflation = np.repeat(variance_inflation(slow, fast)[..., None], 2, axis=-1)

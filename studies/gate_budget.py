@@ -14,8 +14,8 @@ import sys
 
 import numpy as np
 
-from speedproof.protocols.claims import Demand, StopRules, overall
-from speedproof.protocols.sequential import SequentialComparison
+from speedproof.conclude.claims import Demand, StopRules, overall
+from speedproof.conclude.looks import SequentialComparison
 
 BENCHMARKS, MARGIN, BUDGET, FIRST_ROUND = 10, 0.05, 600.0, 10
 

@@ -14,7 +14,7 @@ import sys
 import numpy as np
 from studies.gate import ALPHA, BENCHMARKS, MARGIN, evidence_of
 
-from speedproof.protocols.claims import MULTIPLICITIES
+from speedproof.conclude.claims import MULTIPLICITIES
 
 LOOKS = (10, 20, 40)
 EDGE = 1 / (1 + MARGIN)

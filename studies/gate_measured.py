@@ -13,8 +13,8 @@ import sys
 
 import numpy as np
 
-from speedproof.protocols.claims import Demand, StopRules, overall
-from speedproof.protocols.sequential import SequentialComparison
+from speedproof.conclude.claims import Demand, StopRules, overall
+from speedproof.conclude.looks import SequentialComparison
 
 BENCHMARKS, MARGIN = 20, 0.02
 

@@ -33,9 +33,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-from speedproof.protocols.claims import StopRules
+from speedproof.conclude.claims import StopRules
+from speedproof.conclude.looks import SequentialComparison
 from speedproof.protocols.results import Verdict
-from speedproof.protocols.sequential import SequentialComparison
 from speedproof.stats.sequential import LOG_WEIGHTS, PairedSequence, growth, log_factors
 
 FloatArray = npt.NDArray[np.float64]

@@ -13,9 +13,9 @@ import sys
 
 import numpy as np
 
-from speedproof.protocols.claims import StopRules
+from speedproof.conclude.claims import StopRules
+from speedproof.conclude.looks import SequentialComparison
 from speedproof.protocols.results import Verdict
-from speedproof.protocols.sequential import SequentialComparison
 
 SEED = 20260501
 RULES = StopRules(0.05, min_blocks=10, max_blocks=200, max_time=None)

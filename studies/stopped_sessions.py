@@ -17,12 +17,12 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import binom
 
+from speedproof.conclude.claims import StopRules
+from speedproof.conclude.looks import SequentialComparison
 from speedproof.data.sample import Sample
-from speedproof.protocols.claims import StopRules
 from speedproof.protocols.pair import Rules
 from speedproof.protocols.questions import ask
 from speedproof.protocols.results import Comparison, Verdict
-from speedproof.protocols.sequential import SequentialComparison
 
 FloatArray = npt.NDArray[np.float64]
 

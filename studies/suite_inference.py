@@ -15,12 +15,12 @@ import numpy.typing as npt
 from msgspec.structs import replace
 from studies.scores import entries_of_scores
 
+from speedproof.conclude.multiplicity import control_verdicts
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair
 from speedproof.protocols.aggregates import LogRatios
 from speedproof.protocols.hpt import hpt
 from speedproof.protocols.hpt_levels import HptRule
-from speedproof.protocols.multiplicity import control_verdicts
 from speedproof.protocols.pair import PreparedPairs, Rules
 from speedproof.protocols.questions import ask
 from speedproof.protocols.results import Verdict

@@ -116,7 +116,18 @@ def test_what_python_meets_names_no_option() -> None:
     params = [p for command in every_command().values() for p in command.params]
     options = {o for p in params for o in p.opts if o.startswith("--")}
     found = set()
-    below = ("data", "formats", "stats", "protocols", "mixture", "history", "corpus", "measuring", "api")
+    below = (
+        "data",
+        "formats",
+        "stats",
+        "protocols",
+        "conclude",
+        "mixture",
+        "history",
+        "corpus",
+        "measuring",
+        "api",
+    )
     for place, node in nodes(*below):
         if (
             isinstance(node, ast.Constant)
@@ -156,7 +167,7 @@ def test_below_the_options_a_risk_is_alpha() -> None:
     """No function of statistics, mixtures, protocols or corpora is asked for a confidence."""
     found = {
         f"{place}: {node.name}"
-        for place, node in nodes("stats", "mixture", "protocols", "corpus")
+        for place, node in nodes("stats", "mixture", "protocols", "conclude", "corpus")
         if isinstance(node, ast.FunctionDef)
         and any(
             a.arg == "confidence" for a in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)

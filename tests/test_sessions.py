@@ -22,6 +22,9 @@ from speedproof.api.measurement import Measurement
 from speedproof.api.run_plan import Request, present
 from speedproof.api.run_start import question_of
 from speedproof.api.session_results import EndedSession, RaceResult
+from speedproof.conclude.claims import Demand, SessionQuestion, StopRules
+from speedproof.conclude.gate import gate as gate_of
+from speedproof.conclude.looks import SequentialComparison
 from speedproof.data.sample import Sample, Trait
 from speedproof.data.session_file import (
     SCHEMA,
@@ -41,10 +44,7 @@ from speedproof.measuring.execute import Run, RunError
 from speedproof.measuring.runs import Executor, Progress, block_order
 from speedproof.measuring.store import ResultsFile
 from speedproof.measuring_options import Measuring
-from speedproof.protocols.claims import Demand, SessionQuestion, StopRules
-from speedproof.protocols.gate import gate as gate_of
 from speedproof.protocols.results import Verdict
-from speedproof.protocols.sequential import SequentialComparison
 
 Times = dict[str, float | Callable[[int], float]]
 NEVER = 1e-12

@@ -354,6 +354,11 @@ class SessionAsked(Struct, frozen=True, omit_defaults=True):
         ):
             raise ValueError("it cannot be asked")
 
+    @property
+    def withholds(self) -> bool:
+        """Whether what it measured beside the candidates may withhold what is claimed of them."""
+        return bool(self.control or self.unaffected or self.builds)
+
     @classmethod
     def of(cls, said: str) -> "SessionAsked":
         """What records say of it; the time where that is another program's field."""

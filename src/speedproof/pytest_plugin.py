@@ -56,10 +56,10 @@ class Racer:
         """
         from speedproof.api.run_plan import Request
         from speedproof.api.sessions import raced, seconds_given
+        from speedproof.conclude.claims import Outcome
         from speedproof.declaring import proportion_given
         from speedproof.measuring.runs import seed_or_new
         from speedproof.measuring_options import until_decided
-        from speedproof.protocols.claims import Outcome
         from speedproof.reporting.numbers import share
 
         seed = seed_or_new(seed)

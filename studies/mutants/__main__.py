@@ -20,8 +20,8 @@ BUILD = ROOT / "build" / "mutants"
 TREE = BUILD / "tree"
 PACKAGE = TREE / "src" / "speedproof"
 PARTS = [
-    "data", "stats", "mixture", "protocols", "formats", "measuring", "history", "corpus", "plot", "reporting",
-    "api", "cli",
+    "data", "stats", "mixture", "protocols", "conclude", "formats", "measuring", "history", "corpus",
+    "plot", "reporting", "api", "cli",
 ]  # fmt: skip
 # What is slow is tried by "again" alone.
 FAST = ["-m", "not slow", "tests"]

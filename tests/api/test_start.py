@@ -26,7 +26,7 @@ def loaded(code: str, *words: str) -> list[str]:
     (HELP, "numpy multiprocessing"), (["corpus --help"], ARROW), ([f"compare {O2} {O3}"], ARROW),
     (["--help"], "numpy decimal msgspec ctypes typing_extensions pathlib difflib"),
     (["--version"], "numpy decimal msgspec ctypes typing_extensions pathlib difflib"),
-    ([f"suite {CONFIG}"], "scipy rich argparse matplotlib speedproof.protocols.hpt speedproof.protocols.suite"),
+    ([f"suite {CONFIG}"], "scipy rich argparse matplotlib speedproof.protocols.hpt speedproof.conclude.suite"),
 ], ids=["all help", "group", "compare", "help", "version", "suite"])  # fmt: skip
 def test_a_command_pays_for_what_it_uses(words: list[str], absent: str) -> None:
     found = loaded("import speedproof.cli.main as m; [m.main(c.split()) for c in sys.argv[1:]]", *words)

@@ -14,13 +14,13 @@ from tests.protocols.asking import stop_rules
 from speedproof.cli.console import Console
 from speedproof.cli.main import main
 from speedproof.cli.run_session import Watcher
+from speedproof.conclude.claims import StopRules
+from speedproof.conclude.looks import SequentialComparison
 from speedproof.data.session_file import PlannedBenchmark, PlannedVersion
 from speedproof.errors import FormatError, SpeedproofError
 from speedproof.measuring.execute import Run
 from speedproof.measuring.runs import Progress
-from speedproof.protocols.claims import StopRules
 from speedproof.protocols.results import Verdict
-from speedproof.protocols.sequential import SequentialComparison
 
 PLAN = PlannedBenchmark("b", (PlannedVersion("X", ("x",), "x"), PlannedVersion("Y", ("y",), "y")))
 

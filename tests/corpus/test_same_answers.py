@@ -16,13 +16,13 @@ from tests.command import speedproof
 from tests.corpus.made import Results, put
 
 import speedproof as sp
+from speedproof.conclude.suite import SuiteComparison
 from speedproof.corpus.read import query
 from speedproof.data.record import FileResults, Record
 from speedproof.data.sample import Trait
 from speedproof.options import ASKED, DETAILS
 from speedproof.protocols.pair import Rules
 from speedproof.protocols.results import Comparison, Verdict
-from speedproof.protocols.suite import SuiteComparison
 
 GAPS = tuple(f"b{b:03}" for b in range(5, 135, 11))
 """What version v1 lacks."""

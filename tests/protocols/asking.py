@@ -7,9 +7,9 @@ from typing import Any
 import numpy.typing as npt
 from studies.scores import entries_of_scores
 
+from speedproof.conclude.claims import StopRules
 from speedproof.data.suite import Pair, Suite
 from speedproof.protocols import aggregates, hpt, modes, planning, ranking
-from speedproof.protocols.claims import StopRules
 from speedproof.protocols.hpt_levels import HptRule
 from speedproof.protocols.noise_floor import NoiseFloor
 from speedproof.protocols.pair import PreparedPairs, Rules

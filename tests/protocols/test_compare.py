@@ -12,16 +12,16 @@ from scipy import stats
 from tests.protocols.asking import compare_means, compare_medians, compare_single_runs, hpt_of_scores
 from tests.protocols.test_symmetries import asked
 
+from speedproof.conclude.claims import Demand
+from speedproof.conclude.gate import GateRules
+from speedproof.conclude.multiplicity import control_verdicts
 from speedproof.data.notes import Assumption
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair
 from speedproof.data.units import Direction
 from speedproof.errors import UsageError
 from speedproof.options import DETAILS, Policy
-from speedproof.protocols.claims import Demand
 from speedproof.protocols.figures import state_of, verdict_of
-from speedproof.protocols.gate import GateRules
-from speedproof.protocols.multiplicity import control_verdicts
 from speedproof.protocols.pair import PreparedPairs, Rules
 from speedproof.protocols.questions import ask
 from speedproof.protocols.results import AtMargin, Comparison, LogSpeedup, State, Verdict

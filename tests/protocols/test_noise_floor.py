@@ -12,17 +12,17 @@ from tests.protocols.asking import log_ratios
 from tests.protocols.test_symmetries import asked
 
 import speedproof as sp
+from speedproof.conclude.controls import Controls, withheld
+from speedproof.conclude.suite import SuiteComparison
 from speedproof.data.notes import Assumption, Note
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair, Suite
 from speedproof.options import DETAILS, SessionAsked
 from speedproof.protocols.aggregates import MeanLogRatio, with_sessions
-from speedproof.protocols.negative_controls import Controls, withheld
 from speedproof.protocols.noise_floor import NoiseFloor, hides
 from speedproof.protocols.pair import PreparedPairs, Rules
 from speedproof.protocols.questions import answers
 from speedproof.protocols.results import SEQUENTIAL, Comparison, Verdict
-from speedproof.protocols.suite import SuiteComparison
 from speedproof.reporting.notes import up_to
 from speedproof.stats.estimate import Estimate
 from speedproof.stats.session_spread import SessionSpread

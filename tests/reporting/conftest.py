@@ -11,10 +11,10 @@ import numpy.typing as npt
 import pytest
 from msgspec.structs import replace
 
+from speedproof.conclude.suite import SuiteComparison, compare_suite
 from speedproof.data.sample import Sample, Trait
 from speedproof.data.suite import Key, Suite
 from speedproof.protocols.pair import Rules
-from speedproof.protocols.suite import SuiteComparison, compare_suite
 
 # Browsers are driven in development only: environments with other dependencies go without.
 collect_ignore = [] if find_spec("selenium") else ["test_browser.py"]

@@ -18,10 +18,10 @@ from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support.ui import Select, WebDriverWait
 from tests.reporting.test_html import html_report
 
+from speedproof.conclude.suite import SuiteComparison
 from speedproof.data.names import visible
 from speedproof.data.suite import Key, Suite
 from speedproof.protocols.results import Verdict
-from speedproof.protocols.suite import SuiteComparison
 from speedproof.reporting import sheet
 from speedproof.reporting.formats.html import panels, render
 from speedproof.reporting.model import Column, Report, Row, Table, Text

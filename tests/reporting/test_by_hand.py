@@ -14,6 +14,11 @@ from tests.protocols.asking import compare_medians, stop_rules
 from tests.protocols.test_noise_floor import of_blocks, sheet_of
 
 import speedproof as sp
+from speedproof.conclude.claims import Claim, Demand, Outcome, SessionQuestion, overall
+from speedproof.conclude.controls import Controls, withheld
+from speedproof.conclude.gate import Absent, GateDecision, GateRow, GateRules
+from speedproof.conclude.looks import CandidateResult
+from speedproof.conclude.suite import SuiteComparison
 from speedproof.corpus.model import CorpusModels
 from speedproof.corpus.read import CorpusInfo
 from speedproof.data.notes import Assumption, Note
@@ -24,17 +29,13 @@ from speedproof.data.suite import Key
 from speedproof.options import DETAILS, Policy, SessionAsked
 from speedproof.protocols.bisection import BisectionOutcome
 from speedproof.protocols.caveats import MachineSpeeds
-from speedproof.protocols.claims import Claim, Demand, Outcome, SessionQuestion, overall
-from speedproof.protocols.gate import Absent, GateDecision, GateRow, GateRules
+from speedproof.protocols.in_blocks import NO_NUMBER
 from speedproof.protocols.inputs import Input, OverInputs
 from speedproof.protocols.modes import MatchedMode, ModeComparison
-from speedproof.protocols.negative_controls import Controls, withheld
 from speedproof.protocols.pair import Rules
 from speedproof.protocols.planning import Calibration, PlannedSize, PowerPlan, RunPlan, RunsForPower
 from speedproof.protocols.questions import QUESTIONS
 from speedproof.protocols.results import WITHHELD, Comparison, Needed, RSpeedup, Verdict
-from speedproof.protocols.sequential import NO_NUMBER, CandidateResult
-from speedproof.protocols.suite import SuiteComparison
 from speedproof.reporting import planning
 from speedproof.reporting.corpus import compared as corpus_report
 from speedproof.reporting.corpus import contents, modelled, table_of

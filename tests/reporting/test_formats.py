@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
+from speedproof.conclude.suite import SuiteComparison
 from speedproof.data.names import visible
 from speedproof.data.suite import Suite
-from speedproof.protocols.suite import SuiteComparison
 from speedproof.reporting import sheet, text
 from speedproof.reporting.formats import latex
 from speedproof.reporting.formats.csv import separated

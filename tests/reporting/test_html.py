@@ -15,10 +15,10 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
+from speedproof.conclude.suite import SuiteComparison, compare_suite
 from speedproof.data.names import visible
 from speedproof.data.suite import Key, Suite
 from speedproof.protocols.pair import Rules
-from speedproof.protocols.suite import SuiteComparison, compare_suite
 from speedproof.reporting import sheet
 from speedproof.reporting.formats.html import fields_of, fragment, panels, render
 from speedproof.reporting.formats.html.panels import STEPS

@@ -17,9 +17,9 @@ from tests.command import git, speedproof
 from tests.formats.reading import places
 
 from speedproof.cli.main import every_command
+from speedproof.conclude.suite import SuiteComparison
 from speedproof.data.suite import Suite
 from speedproof.errors import FormatError
-from speedproof.protocols.suite import SuiteComparison
 from speedproof.reporting.model import to_json
 from speedproof.reporting.stored import Context, read_document, store
 

@@ -13,9 +13,9 @@ from tests.command import speedproof
 from tests.reporting.test_every_command import check
 
 import speedproof as sp
+from speedproof.conclude.suite import SuiteComparison
 from speedproof.data.notes import Assumption
 from speedproof.data.suite import Key, Suite
-from speedproof.protocols.suite import SuiteComparison
 from speedproof.reporting import sheet
 from speedproof.reporting.model import FORMATS, Reported
 from speedproof.reporting.text import render

@@ -23,6 +23,7 @@ from speedproof.api.given import (
     rules_of,
     version_given,
 )
+from speedproof.conclude.suite import SuiteComparison
 from speedproof.corpus.answers import How
 from speedproof.corpus.build import Builder, build
 from speedproof.corpus.compare import Asked, compare
@@ -41,7 +42,6 @@ from speedproof.formats.suites import all_there, names_given, read_files, turned
 from speedproof.formats.versions import named, onto_versions, stem_of
 from speedproof.options import ASKED, Judging, QuestionName, SessionAsked, main_metric
 from speedproof.protocols.pair import Rules
-from speedproof.protocols.suite import SuiteComparison
 from speedproof.reporting.corpus import compared, fits_one_sheet
 from speedproof.reporting.model import MANY, Report, Reported, comparisons_to_json
 from speedproof.reporting.shown import Shown

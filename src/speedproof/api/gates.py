@@ -19,6 +19,12 @@ from speedproof.api.given import (
     something_common,
     two_versions,
 )
+from speedproof.conclude.claims import Demand as Demand
+from speedproof.conclude.claims import Outcome as Outcome
+from speedproof.conclude.gate import GateDecision as GateDecision
+from speedproof.conclude.gate import GateRow as GateRow
+from speedproof.conclude.gate import GateRules, next_of, together
+from speedproof.conclude.gate import gate as decide
 from speedproof.data.checked import checked
 from speedproof.data.names import wanted as wanted
 from speedproof.data.record import why_left_out
@@ -27,12 +33,6 @@ from speedproof.data.suite import Suite
 from speedproof.declaring import proportion_given
 from speedproof.errors import Parameter, UsageError
 from speedproof.options import Location, Multiplicity, Policy, PolicyName, quantile_name
-from speedproof.protocols.claims import Demand as Demand
-from speedproof.protocols.claims import Outcome as Outcome
-from speedproof.protocols.gate import GateDecision as GateDecision
-from speedproof.protocols.gate import GateRow as GateRow
-from speedproof.protocols.gate import GateRules, next_of, together
-from speedproof.protocols.gate import gate as decide
 from speedproof.reporting.gate import report
 from speedproof.reporting.model import Report, Reported, comparisons_to_json
 from speedproof.reporting.shown import Shown

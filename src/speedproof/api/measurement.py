@@ -16,6 +16,9 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from speedproof.api.session_results import RaceResult, RaceState, suite_of
+from speedproof.conclude.claims import SessionQuestion
+from speedproof.conclude.looks import WORSE_ON_AVERAGE, CandidateResult
+from speedproof.conclude.looks import SequentialComparison as SequentialComparison
 from speedproof.data.names import plural
 from speedproof.data.notes import Assumption, Note
 from speedproof.data.session_file import EndLine, Line, RunLine, SessionLine, StoredSession
@@ -27,10 +30,7 @@ from speedproof.measuring.runs import Progress as Progress
 from speedproof.measuring.session import Session
 from speedproof.measuring.store import ResultsFile
 from speedproof.protocols.caveats import within_layout
-from speedproof.protocols.claims import SessionQuestion
 from speedproof.protocols.results import Verdict
-from speedproof.protocols.sequential import WORSE_ON_AVERAGE, CandidateResult
-from speedproof.protocols.sequential import SequentialComparison as SequentialComparison
 
 # Where more blocks than this are cut short, their lengths choose which blocks count.
 _CUT_SHARE = 0.1

@@ -10,6 +10,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from speedproof.api.given import floor_of, options_of, quantile_given, rules_of
+from speedproof.conclude.suite import SuiteComparison
+from speedproof.conclude.suite import compare_suite as compare_pairs
 from speedproof.data.checked import checked, one_of
 from speedproof.data.given import metric_given, samples_given
 from speedproof.data.notes import Note
@@ -19,8 +21,6 @@ from speedproof.errors import UsageError
 from speedproof.options import DETAILS, Judging, QuestionName, quantile_name
 from speedproof.protocols.questions import QUESTIONS
 from speedproof.protocols.results import Comparison, Verdict
-from speedproof.protocols.suite import SuiteComparison
-from speedproof.protocols.suite import compare_suite as compare_pairs
 from speedproof.protocols.why import GoesWith, Why, why
 from speedproof.reporting import sheet
 from speedproof.reporting.model import Report, Reported, comparisons_to_json

@@ -10,6 +10,7 @@ from speedproof import plot
 from speedproof.api.given import quantile_measured
 from speedproof.api.rankings import by_benchmark
 from speedproof.arrays import FloatArray
+from speedproof.conclude.suite import SuiteComparison, compare_suite
 from speedproof.data.checked import checked, one_of
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Suite
@@ -21,7 +22,6 @@ from speedproof.mixture.model import MixtureModel
 from speedproof.options import HEADLINE
 from speedproof.plot.canvas import new_figure
 from speedproof.protocols.pair import Rules
-from speedproof.protocols.suite import SuiteComparison, compare_suite
 from speedproof.reporting.names import spoken
 from speedproof.reporting.words import named
 

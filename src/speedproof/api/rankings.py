@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from msgspec import Struct
 
 from speedproof.api.given import alpha_of, components_given, no_step, of_metric
+from speedproof.conclude.suite import SuiteComparison, compare_suite
 from speedproof.data.checked import checked
 from speedproof.data.names import left_out
 from speedproof.data.sample import Sample
@@ -17,7 +18,6 @@ from speedproof.protocols.modes import compare_modes
 from speedproof.protocols.pair import Rules
 from speedproof.protocols.ranking import RankedRun, rank_runs
 from speedproof.protocols.results import Comparison
-from speedproof.protocols.suite import SuiteComparison, compare_suite
 from speedproof.reporting import ranking as words
 from speedproof.reporting.model import Report, to_json
 from speedproof.reporting.ranking import BenchmarkRanking

@@ -18,6 +18,8 @@ from msgspec.structs import replace
 
 from speedproof.api.given import alpha_of, confidence_of
 from speedproof.api.run_plan import PLANNED, Absent, Plan, Request, Tell
+from speedproof.conclude.claims import Demand as Demand
+from speedproof.conclude.claims import SessionQuestion, StopRules
 from speedproof.data.names import wanted as wanted
 from speedproof.data.session_file import SessionLine, control_name, options_stored
 from speedproof.data.session_file import StoredSession as StoredSession
@@ -46,8 +48,6 @@ from speedproof.measuring.store import read_sessions as read_sessions
 from speedproof.measuring.system import differences, disturbances, snapshot, usable_cpus
 from speedproof.measuring_options import OF_VERDICTS, STORED, Measuring
 from speedproof.options import Policy, decider_of
-from speedproof.protocols.claims import Demand as Demand
-from speedproof.protocols.claims import SessionQuestion, StopRules
 
 # Builds of each revision and runs of each build from which --plan plans.
 _PILOT = (3, 5)

@@ -12,6 +12,9 @@ from msgspec import Struct, field
 
 from speedproof.api.pairs import Bound
 from speedproof.api.suites import compare_suite
+from speedproof.conclude.claims import Demand, Outcome, SessionQuestion
+from speedproof.conclude.looks import CandidateResult
+from speedproof.conclude.suite import SuiteComparison
 from speedproof.data.notes import Note
 from speedproof.data.record import Skipped, each_record
 from speedproof.data.sample import Trait
@@ -24,11 +27,8 @@ from speedproof.measuring.store import read_sessions, to_hyperfine
 from speedproof.measuring.system import load_of
 from speedproof.measuring_options import UNNAMED
 from speedproof.options import ASKED, DETAILS, QuestionName, quantile_name
-from speedproof.protocols.claims import Demand, Outcome, SessionQuestion
 from speedproof.protocols.pair import Rules
 from speedproof.protocols.results import Comparison, SuiteRanking, Verdict
-from speedproof.protocols.sequential import CandidateResult
-from speedproof.protocols.suite import SuiteComparison
 from speedproof.protocols.units import summarise
 from speedproof.reporting import session as session_sheet
 from speedproof.reporting.model import Report, comparisons_to_json
@@ -49,7 +49,7 @@ class CandidateRuns(Struct, frozen=True):
     benchmark: str
     candidate: str
     blocks: int  # that were measured
-    blocks_to_go: float  # about how many more; see :class:`speedproof.protocols.sequential.CandidateResult`
+    blocks_to_go: float  # about how many more; see :class:`speedproof.conclude.looks.CandidateResult`
     reason: str  # why measuring ended; empty when it was only looked at
     warnings: tuple[Note, ...]  # what was seen against the assumptions while it was measured
 

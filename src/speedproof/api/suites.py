@@ -21,19 +21,18 @@ from speedproof.api.given import (
     sharing_risk,
     something_common,
 )
+from speedproof.conclude.multiplicity import Control, Controlled
+from speedproof.conclude.suite import SuiteComparison as SuiteComparison
+from speedproof.conclude.suite import compare_suite as compare_pairs
 from speedproof.data.checked import checked, one_of
 from speedproof.data.suite import Suite
 from speedproof.errors import DataError, UsageError
 from speedproof.options import DETAILS, HEADLINE, Judging, QuestionName, quantile_of
 from speedproof.protocols.aggregates import GeometricMeans
 from speedproof.protocols.caveats import given_twice
-from speedproof.protocols.multiplicity import Control, Controlled
-from speedproof.protocols.negative_controls import Controls, withheld
 from speedproof.protocols.pair import Rules as Rules
 from speedproof.protocols.questions import QUESTIONS, headline_of
 from speedproof.protocols.results import SuiteRanking
-from speedproof.protocols.suite import SuiteComparison as SuiteComparison
-from speedproof.protocols.suite import compare_suite as compare_pairs
 from speedproof.reporting.model import Report, Reported, comparisons_to_json
 from speedproof.reporting.sheet import reports
 from speedproof.reporting.shown import Shown
@@ -341,14 +340,19 @@ def compare_suite(
         for one in suite.metrics:
             twice = twins.get((candidate, one), ())
             results.append(compare_pairs(pairing, (first, candidate), one, each, asked, done, twice))
-    controls = {
-        one: Controls.of(suite, one, first, candidates, headline_of(asked), each) for one in suite.metrics
-    }
-    versions = (first, *(name for name in candidates if not controls[suite.metrics[0]].again(first, name)))
-    # Places are claims, too, and a second build of the reference has none.
-    ranked = [r for r in results if r.candidate in versions and not controls[r.metric].moved]
-    claimed = tuple(withheld(result, controls[result.metric]) for result in results)
-    return SuiteResult(claimed, _rankings(suite, versions, rules, ranked), suite)
+    versions, claimed = (first, *candidates), results
+    if suite.question.withholds:
+        from speedproof.conclude.controls import Controls, withheld
+
+        controls = {
+            one: Controls.of(suite, one, first, candidates, headline_of(asked), each) for one in suite.metrics
+        }
+        claimed = [withheld(result, controls[result.metric]) for result in results]
+        # Places are claims, too, and a second build of the reference has none.
+        versions = tuple(name for name in versions if not controls[suite.metrics[0]].again(first, name))
+        results = [r for r in results if not controls[r.metric].moved]
+    ranked = [r for r in results if r.candidate in versions]
+    return SuiteResult(tuple(claimed), _rankings(suite, versions, rules, ranked), suite)
 
 
 def _rankings(

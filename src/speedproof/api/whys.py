@@ -11,6 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from speedproof.api.given import alpha_of, no_step
+from speedproof.conclude.suite import SuiteComparison
 from speedproof.data.checked import checked
 from speedproof.data.given import sample
 from speedproof.data.names import enumerate_names, plural
@@ -20,7 +21,6 @@ from speedproof.errors import DataError, UsageError
 from speedproof.formats.versions import dimensions, without
 from speedproof.protocols.caveats import MachineSpeeds, machine_speeds
 from speedproof.protocols.inputs import Input, OverInputs, over_inputs
-from speedproof.protocols.suite import SuiteComparison
 from speedproof.protocols.why import Why as Why
 from speedproof.protocols.why import why as explain
 from speedproof.reporting.model import Report, to_json

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 _SAME_EVENT_SECONDS = 1.0
 # In the order in which it is needed; the last two are what NumPy loads at its first median and random number.
 LOADED_LATE = (
-    "speedproof.api.measurement", "speedproof.formats", "speedproof.protocols.suite", "numpy.ma", "numpy.random",
+    "speedproof.api.measurement", "speedproof.formats", "speedproof.conclude.suite", "numpy.ma", "numpy.random",
 )  # fmt: skip
 
 

@@ -22,6 +22,7 @@ import msgspec
 from msgspec.structs import replace
 
 from speedproof.arrays import FloatArray
+from speedproof.conclude.suite import all_caveats, located
 from speedproof.corpus.answers import FLOOR_FILE, HERE, Answers, How, Task, answered
 from speedproof.corpus.place import Place, arrays, arrow, filled
 from speedproof.corpus.read import rows_of
@@ -38,7 +39,6 @@ from speedproof.protocols.noise_floor import NoiseFloor
 from speedproof.protocols.pair import DEFAULT, PreparedPairs, Rules
 from speedproof.protocols.questions import answers, headline_of
 from speedproof.protocols.results import CHANGED, Comparison, size_of
-from speedproof.protocols.suite import all_caveats, located
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -16,6 +16,8 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
+from speedproof.conclude.multiplicity import ADJUSTMENTS, CLAIMS, Controlled, kept_claims, promise_of
+from speedproof.conclude.suite import SuiteComparison, compare_suite, hpt_of
 from speedproof.corpus.answers import Answers
 from speedproof.corpus.compare import PVALUES, SPEEDS, Asked, Held, Seen, answer_columns, merged, pairs_of
 from speedproof.corpus.read import fetched, parts_of, quoted, rows_of
@@ -33,12 +35,10 @@ from speedproof.protocols.aggregates import (
     overall_gain,
 )
 from speedproof.protocols.caveats import MachineSpeeds, at_two_speeds, common_speeds
-from speedproof.protocols.multiplicity import ADJUSTMENTS, CLAIMS, Controlled, kept_claims, promise_of
 from speedproof.protocols.pair import PreparedPairs, Rules
 from speedproof.protocols.questions import QUESTIONS, headline_of
 from speedproof.protocols.questions import answers as ask
 from speedproof.protocols.results import CHANGED, Comparison, Hpt, Verdict
-from speedproof.protocols.suite import SuiteComparison, compare_suite, hpt_of
 
 if TYPE_CHECKING:
     import duckdb

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
+from speedproof.conclude.suite import LEAST_FOR_HPT, SuiteComparison
 from speedproof.data.names import enumerate_names
 from speedproof.data.units import format_value
 from speedproof.options import DETAILS
 from speedproof.protocols.questions import QUESTIONS
 from speedproof.protocols.results import Verdict
-from speedproof.protocols.suite import LEAST_FOR_HPT, SuiteComparison
 from speedproof.reporting import sheet, words
 from speedproof.reporting.details import NO_SCORES, of_all
 from speedproof.reporting.hpt import conclusion as outperforms

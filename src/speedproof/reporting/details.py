@@ -8,13 +8,13 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec.structs import replace
 
+from speedproof.conclude.multiplicity import CLAIMS, METHODS, Controlled
+from speedproof.conclude.suite import LEAST_FOR_HPT, SuiteComparison
 from speedproof.data.units import format_values
 from speedproof.protocols.aggregates import RANDOM_SELECTION, GeometricMeans, Location, OverallGain
 from speedproof.protocols.checks import ORDER_LEVEL
-from speedproof.protocols.multiplicity import CLAIMS, METHODS, Controlled
 from speedproof.protocols.questions import QUESTIONS
 from speedproof.protocols.results import Comparison, Verdict
-from speedproof.protocols.suite import LEAST_FOR_HPT, SuiteComparison
 from speedproof.reporting import words
 from speedproof.reporting.model import Cell, Column, Report, Row, Table, Text, right
 from speedproof.reporting.names import benchmark_column, enumerate_names

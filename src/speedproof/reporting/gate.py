@@ -9,11 +9,11 @@ from functools import cached_property, partial
 
 from msgspec.structs import replace
 
+from speedproof.conclude.claims import STATEMENTS, Outcome
+from speedproof.conclude.gate import Absent, GateDecision, GateRow
 from speedproof.data.notes import Assumption
 from speedproof.data.session_file import control_name
-from speedproof.protocols.claims import STATEMENTS, Outcome
 from speedproof.protocols.figures import verdict_of
-from speedproof.protocols.gate import Absent, GateDecision, GateRow
 from speedproof.protocols.results import SEQUENTIAL, Comparison, Verdict
 from speedproof.reporting import words
 from speedproof.reporting.model import (

@@ -23,8 +23,8 @@ from speedproof import __version__
 from speedproof.stats.estimate import Estimate
 
 if TYPE_CHECKING:
+    from speedproof.conclude.suite import SuiteComparison
     from speedproof.data.suite import Suite
-    from speedproof.protocols.suite import SuiteComparison
     from speedproof.reporting.stored import Context
 
 _Kind = TypeVar("_Kind", bound=str)

@@ -18,7 +18,7 @@ from speedproof.reporting.numbers import level, percent, plural
 from speedproof.reporting.words import direction, interval
 
 if TYPE_CHECKING:
-    from speedproof.protocols.suite import SuiteComparison
+    from speedproof.conclude.suite import SuiteComparison
 
 
 def caveats(notes: Sequence[Note], versions: Sequence[str] = ()) -> Iterator[Text]:

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
+from speedproof.conclude.looks import CandidateResult
 from speedproof.data.units import format_value
 from speedproof.protocols.planning import MOST_RUNS, Calibration, PowerPlan, RunPlan, RunsForPower
-from speedproof.protocols.sequential import CandidateResult
 from speedproof.reporting.model import Column, Report, Table, Text, right
 from speedproof.reporting.names import benchmark_column
 from speedproof.reporting.numbers import factor, p_is, percent, plural, rough, share

@@ -24,8 +24,8 @@ from speedproof.reporting.words import chance_interval, how_often, several
 from speedproof.stats.estimate import Estimate
 
 if TYPE_CHECKING:
+    from speedproof.conclude.suite import SuiteComparison
     from speedproof.protocols.modes import ModeComparison
-    from speedproof.protocols.suite import SuiteComparison
 
 _TITLE = 14
 

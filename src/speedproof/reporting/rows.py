@@ -10,13 +10,13 @@ from operator import attrgetter
 
 from msgspec import Struct
 
+from speedproof.conclude.multiplicity import Controlled
+from speedproof.conclude.suite import SuiteComparison
 from speedproof.data.notes import Note
 from speedproof.options import WORTH_KNOWING
 from speedproof.protocols.aggregates import LogRatios, banded
-from speedproof.protocols.multiplicity import Controlled
 from speedproof.protocols.questions import QUESTIONS
 from speedproof.protocols.results import SEQUENTIAL, Comparison, Verdict
-from speedproof.protocols.suite import SuiteComparison
 from speedproof.reporting import words
 from speedproof.reporting.model import (
     Cell,

@@ -7,13 +7,14 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
+from speedproof.conclude.claims import SessionQuestion
+from speedproof.conclude.looks import CandidateResult
+from speedproof.conclude.suite import SuiteComparison
 from speedproof.data.notes import Assumption
 from speedproof.data.suite import Suite
 from speedproof.data.units import format_value
-from speedproof.protocols.claims import SessionQuestion
+from speedproof.protocols.in_blocks import NO_NUMBER
 from speedproof.protocols.results import SEQUENTIAL, WITHHELD, Comparison, SuiteRanking, Verdict
-from speedproof.protocols.sequential import NO_NUMBER, CandidateResult
-from speedproof.protocols.suite import SuiteComparison
 from speedproof.protocols.units import summarise
 from speedproof.reporting import sheet
 from speedproof.reporting.model import Cell, Report, Table, Text, right

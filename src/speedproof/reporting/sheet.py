@@ -11,9 +11,9 @@ from functools import partial
 
 from msgspec.structs import replace
 
+from speedproof.conclude.suite import SuiteComparison
 from speedproof.data.units import scale_of
 from speedproof.protocols.results import Comparison, SuiteRanking, Verdict
-from speedproof.protocols.suite import SuiteComparison
 from speedproof.reporting import words
 from speedproof.reporting.model import (
     MANY,

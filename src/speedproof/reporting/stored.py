@@ -18,12 +18,12 @@ from msgspec import Struct, field, inspect
 from msgspec.structs import replace
 
 from speedproof import __version__
+from speedproof.conclude.suite import SuiteComparison
 from speedproof.data.sample import Sample, Trait
 from speedproof.data.suite import Key, Residue, Skipped, Suite
 from speedproof.data.units import Direction
 from speedproof.errors import DataError, FormatError
 from speedproof.protocols.results import SuiteRanking
-from speedproof.protocols.suite import SuiteComparison
 from speedproof.reporting.model import SCHEMA_VERSION, Report
 from speedproof.stats.estimate import Estimate
 
@@ -161,7 +161,7 @@ def _sheets(document: Document, results: object) -> Callable[..., Sequence[Repor
         few = conclusion.results[0] if fits_one_sheet(conclusion) else None
         return lambda **shown: [compared(conclusion, few, **shown)]
     if document.gate is not None:
-        from speedproof.protocols.gate import GateDecision
+        from speedproof.conclude.gate import GateDecision
         from speedproof.reporting.gate import report
 
         decision = _converted({**document.gate, "results": results}, GateDecision)

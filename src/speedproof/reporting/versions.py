@@ -10,9 +10,9 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from speedproof.conclude.suite import SuiteComparison
 from speedproof.options import WORTH_KNOWING
 from speedproof.protocols.results import SEQUENTIAL, Comparison, SuiteRanking, Verdict
-from speedproof.protocols.suite import SuiteComparison
 from speedproof.reporting import sheet, words
 from speedproof.reporting.model import Cell, Column, Meaning, Report, Row, Table, Text, hint_of_all, right
 from speedproof.reporting.names import benchmark_column, called, common_prefix, enumerate_names, shortened

@@ -12,12 +12,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from speedproof.arrays import FloatArray
+from speedproof.conclude.suite import SuiteComparison
 from speedproof.data.notes import Note
 from speedproof.data.sample import Sample, Trait
 from speedproof.data.suite import Pair, Suite
 from speedproof.data.units import Direction, format_value, format_values
 from speedproof.protocols.results import Comparison
-from speedproof.protocols.suite import SuiteComparison
 from speedproof.protocols.units import Summary, compared, typical_units
 from speedproof.reporting.names import labels
 from speedproof.reporting.numbers import plural, pvalue, values

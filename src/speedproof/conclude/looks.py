@@ -8,19 +8,23 @@ from itertools import count
 
 import numpy as np
 from msgspec import Struct
-from msgspec.structs import replace
 
 from speedproof.arrays import FloatArray
-from speedproof.data.notes import Assumption, Note
+from speedproof.conclude.claims import Outcome, StopRules
+from speedproof.data.notes import Note
 from speedproof.data.sample import above_zero, clock_of, written_unit
 from speedproof.errors import DataError
 from speedproof.protocols.aggregates import MeanLogRatio
-from speedproof.protocols.claims import Outcome, StopRules
-from speedproof.protocols.results import Needed, Verdict
-from speedproof.stats.dependence import drift
+from speedproof.protocols.in_blocks import (
+    block_checks,
+    blocks_to_differ,
+    blocks_to_same,
+    pvalue_at,
+    verdict_on,
+)
+from speedproof.protocols.results import Verdict
 from speedproof.stats.estimate import Estimate
-from speedproof.stats.location import symmetry
-from speedproof.stats.scaling import Resolution, middle
+from speedproof.stats.scaling import Resolution
 from speedproof.stats.sequential import (
     FORECAST_FROM,
     FixedPairs,
@@ -34,16 +38,9 @@ PROVEN = "proven"
 ALL_MEASURED = "all of its blocks were measured"
 """Why a session of builds ended, which is tested once, then."""
 WORSE_ON_AVERAGE = "on average it misses its limit"
-NO_NUMBER = "so near the threshold that no number of runs can be named"
 """Why a policy is not met by what is proven of typical runs."""
 # How much of the observed effect the bound is to hold; in logarithms, so that directions are alike.
 _SHARE = 0.5
-# The rounding of a sum of logarithms is far below this.
-_ROUNDING = 1e-9
-# A skew that changes no answer is told when it is beyond doubt, one that does as soon as it shows.
-_SKEW_LEVEL_AGREED = 0.01
-_SKEW_LEVEL = 0.05
-_DRIFT_LEVEL = 0.01
 
 
 class CandidateResult(Struct, frozen=True):
@@ -327,73 +324,9 @@ def _sequence_of(rules: StopRules, alpha: float) -> PairedSequence:
     return FixedPairs(alpha=alpha) if rules.fixed else PairedSequence(alpha=alpha)
 
 
-def verdict_on(result: SequentialResult, margin: float | None, within: float | None) -> Verdict:
-    """What blocks say: a difference that is proven is told, unless a margin was asked for that says it is none.
-
-    `within` is how close two versions are the same, asked for or not.
-    """
-    if result.faster and result.slower:
-        return Verdict.UNDECIDED
-    differ = Verdict.FASTER if result.faster else Verdict.SLOWER if result.slower else Verdict.UNDECIDED
-    same = within is not None and result.equivalent(within)
-    return Verdict.EQUIVALENT if same and (margin is not None or differ is Verdict.UNDECIDED) else differ
-
-
-def pvalue_at(sequence: PairedSequence, edge: float, side: int) -> float:
-    """Against "the speedup is at most the edge" (side -1: at least): one over the e-value that bounds invert."""
-    return math.exp(-max(sequence.log_evidence(edge, side=side) - _ROUNDING, 0.0))
-
-
-def blocks_to_differ(sequence: PairedSequence) -> float:
-    """About how many more blocks prove a difference; NaN when it is too early to say, infinity for never."""
-    return float(np.fmin.reduce([sequence.blocks_to_go(side=side) for side in (1, -1)]))
-
-
-def blocks_to_same(sequence: PairedSequence, margin: float) -> float:
-    """About how many more blocks prove both the same within a margin; as :func:`blocks_to_differ`."""
-    ways = [sequence.blocks_to_go(gamma=(1 + margin) ** -side, side=side) for side in (1, -1)]
-    return float(np.max(ways))
-
-
-def needed_of(sequence: PairedSequence, margin: float | None) -> Needed:
-    """What would decide: a difference, or sameness within the margin, whichever takes fewer blocks."""
-    differ = blocks_to_differ(sequence)
-    same = math.inf if margin is None else blocks_to_same(sequence, margin)
-    if not same < (math.inf if math.isnan(differ) else differ):
-        return forecast(sequence.blocks, differ)
-    return replace(forecast(sequence.blocks, same), within=margin)
-
-
 def mean_of_blocks(differences: FloatArray) -> MeanLogRatio:
     """The mean of the logarithms of the block ratios, for Student's t test; no looks are allowed for."""
     n = differences.size
     mean = float(differences.mean()) if n else math.nan
     error = float(differences.std(ddof=1)) / math.sqrt(n) if n > 1 else math.nan
     return MeanLogRatio(mean, mean, error, n - 1.0)
-
-
-def forecast(blocks: int, more: float) -> Needed:
-    """How many blocks are needed in all, as far as that is known."""
-    total = math.ceil(blocks + more) if math.isfinite(more) else None
-    return Needed(total, total, NO_NUMBER if more == math.inf else "too early to say")
-
-
-def block_checks(differences: FloatArray, *candidate: str) -> tuple[Note, ...]:
-    """Whether the blocks are what the comparison assumes; in sentences, and costly for long sessions."""
-    notes = []
-    if differences.size:
-        signs = np.sign([differences.mean(), middle(differences), np.sign(differences).sum()])
-        agreed = bool(np.all(signs == 1.0) or np.all(signs == -1.0))
-        skewed = float(symmetry(differences).pvalue)
-        if skewed <= (_SKEW_LEVEL_AGREED if agreed else _SKEW_LEVEL):
-            message = f"the ratios of the blocks are skewed (p = {skewed:.2g}): " + (
-                "mean, median and most blocks agree on who is faster; the bounds are approximate"
-                if agreed
-                else "who is faster depends on what is asked, mean, median or a single run"
-            )
-            notes.append(Note(Assumption.BLOCK_SYMMETRY, message, candidate, pvalue=skewed))
-        changing = float(drift(differences).pvalue)
-        if changing <= _DRIFT_LEVEL:
-            message = f"the speedup changed while it was measured (p = {changing:.2g})"
-            notes.append(Note(Assumption.STEADY_SPEEDUP, message, candidate, pvalue=changing))
-    return tuple(notes)

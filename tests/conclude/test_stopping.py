@@ -15,12 +15,12 @@ from tests.command import speedproof
 from tests.protocols.asking import stop_rules
 
 import speedproof as sp
+from speedproof.conclude.claims import Demand, Outcome, SessionQuestion, StopRules
+from speedproof.conclude.looks import ALL_MEASURED, SequentialComparison
 from speedproof.data.sample import above_zero
 from speedproof.data.session_file import SCHEMA, Line, PlannedBenchmark, PlannedVersion, RunLine, SessionLine
 from speedproof.errors import DataError, UsageError
-from speedproof.protocols.claims import Demand, Outcome, SessionQuestion, StopRules
 from speedproof.protocols.results import Verdict
-from speedproof.protocols.sequential import ALL_MEASURED, SequentialComparison
 
 
 def test_what_is_asked_by_default() -> None:

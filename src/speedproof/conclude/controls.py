@@ -13,13 +13,13 @@ from collections.abc import Iterable, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
+from speedproof.conclude.suite import SuiteComparison
 from speedproof.data.notes import Assumption, Note
 from speedproof.data.suite import Pair, Suite
 from speedproof.options import WORTH_KNOWING, SessionAsked
 from speedproof.protocols.pair import PreparedPairs, Rules
 from speedproof.protocols.questions import answers
 from speedproof.protocols.results import CHANGED, UNTESTED, WITHHELD, Comparison, State, Verdict
-from speedproof.protocols.suite import SuiteComparison
 
 _BUILT_AGAIN = "the difference of two builds of the reference"
 _UNTOUCHED = "the difference where the change can have done nothing"
@@ -141,8 +141,6 @@ def without_layout(caveats: tuple[Note, ...], asked: SessionAsked) -> tuple[Note
 
 def withheld(result: SuiteComparison, controls: Controls) -> SuiteComparison:
     """A comparison without the claims that the negative controls of its metric put in doubt."""
-    if not (controls.comparisons or controls.asked.builds):
-        return result
     apart = {(c.benchmark, c.candidate.label): (c, False) for c in controls.comparisons}
     heads = {id(c): apart.get((c.benchmark, c.candidate.label)) or controls.hold(c) for c in result.headlines}
     return replace(

@@ -14,15 +14,15 @@ from tests.protocols.asking import compare_means
 
 import speedproof as sp
 from speedproof.arrays import FloatArray
+from speedproof.conclude.claims import Demand, Outcome, claim, judge, overall
+from speedproof.conclude.gate import Absent, GateDecision, GateRow, GateRules, gate, next_of, together
+from speedproof.conclude.suite import SuiteComparison
 from speedproof.data.notes import Assumption, Note
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Record, Skipped, Suite
 from speedproof.errors import DataError
 from speedproof.options import Policy
-from speedproof.protocols.claims import Demand, Outcome, claim, judge, overall
-from speedproof.protocols.gate import Absent, GateDecision, GateRow, GateRules, gate, next_of, together
 from speedproof.protocols.results import Comparison, Verdict
-from speedproof.protocols.suite import SuiteComparison
 
 Samples = dict[str, tuple[FloatArray, FloatArray]]
 REGRESSION, IMPROVEMENT, EQUIVALENCE = Policy

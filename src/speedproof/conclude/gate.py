@@ -44,14 +44,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from speedproof.arrays import FloatArray
-from speedproof.data.names import enumerate_names
-from speedproof.data.notes import Assumption, Note
-from speedproof.data.suite import Key, Pair, Pairing, Suite
-from speedproof.errors import DataError
-from speedproof.options import HEADLINE, Multiplicity, quantile_of
-from speedproof.protocols.aggregates import LogRatios, MeanLogRatio
-from speedproof.protocols.caveats import machine_speeds
-from speedproof.protocols.claims import (
+from speedproof.conclude.claims import (
     LENIENT,
     MULTIPLICITIES,
     STATEMENTS,
@@ -63,16 +56,23 @@ from speedproof.protocols.claims import (
     judge,
     overall,
 )
+from speedproof.conclude.controls import Controls, without_layout
+from speedproof.conclude.looks import WORSE_ON_AVERAGE, mean_of_blocks
+from speedproof.conclude.suite import SuiteComparison, all_caveats
+from speedproof.data.names import enumerate_names
+from speedproof.data.notes import Assumption, Note
+from speedproof.data.suite import Key, Pair, Pairing, Suite
+from speedproof.errors import DataError
+from speedproof.options import HEADLINE, Multiplicity, quantile_of
+from speedproof.protocols.aggregates import LogRatios, MeanLogRatio
+from speedproof.protocols.caveats import machine_speeds
 from speedproof.protocols.figures import MOST_FORECAST, NO_SPREAD, TWO_FILES, in_runs
-from speedproof.protocols.in_blocks import sequence_of
+from speedproof.protocols.in_blocks import NO_NUMBER, forecast, sequence_of
 from speedproof.protocols.mean import apart
-from speedproof.protocols.negative_controls import Controls, without_layout
 from speedproof.protocols.noise_floor import IN_TURNS, NoiseFloor, between_sessions, hides
 from speedproof.protocols.pair import PreparedPairs, Rules, Sides
 from speedproof.protocols.questions import QUESTIONS, answers
 from speedproof.protocols.results import SEQUENTIAL, Comparison, Needed, Verdict
-from speedproof.protocols.sequential import NO_NUMBER, WORSE_ON_AVERAGE, forecast, mean_of_blocks
-from speedproof.protocols.suite import SuiteComparison, all_caveats
 from speedproof.protocols.typical import DRIFT, ZEROS
 from speedproof.protocols.units import blocks_of
 from speedproof.stats.estimate import Estimate

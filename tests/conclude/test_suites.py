@@ -16,6 +16,8 @@ from scipy import stats
 from tests.protocols.asking import compare_means, compare_medians, geometric_means, rank_suite
 
 import speedproof as sp
+from speedproof.conclude.multiplicity import control_verdicts
+from speedproof.conclude.suite import SuiteComparison, compare_suite
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair, Pairing, Record, Suite
 from speedproof.data.units import Direction
@@ -33,10 +35,8 @@ from speedproof.protocols.aggregates import (
 )
 from speedproof.protocols.mean import means
 from speedproof.protocols.median import medians
-from speedproof.protocols.multiplicity import control_verdicts
 from speedproof.protocols.pair import PreparedPairs, Rules
 from speedproof.protocols.results import Verdict
-from speedproof.protocols.suite import SuiteComparison, compare_suite
 from speedproof.stats.multiplicity import clopper_pearson, prop_test, wilson
 from speedproof.stats.special import t_quantile
 from studies import suite_inference as study

@@ -14,6 +14,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import asdict
 
+from speedproof.conclude.multiplicity import ADJUSTMENTS, Controlled, control_verdicts
 from speedproof.data.notes import Note
 from speedproof.data.suite import Pair, Pairing
 from speedproof.errors import DataError
@@ -39,7 +40,6 @@ from speedproof.protocols.caveats import (
     machine_speeds,
     one_layout,
 )
-from speedproof.protocols.multiplicity import ADJUSTMENTS, Controlled, control_verdicts
 from speedproof.protocols.pair import PreparedPairs, Rules
 from speedproof.protocols.questions import QUESTIONS, answers, headline_of
 from speedproof.protocols.results import UNTESTED, WITHHELD, Comparison, Hpt, Risk, Verdict

@@ -1,0 +1,1 @@
+"""From comparisons to claims: the numbers of a suite, corrections, controls, policies."""
