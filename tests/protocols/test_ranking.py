@@ -94,15 +94,17 @@ def test_the_best_chance_is_on_average_what_it_says(n: int, bound: float, spread
 
 @pytest.mark.parametrize("versions", ["ab", "abcd"])
 def test_a_ranking_of_rates_is_that_of_their_times(versions: str) -> None:
-    """Where more is better; where chances are equal the one of the smaller median time comes first."""
+    """Where more is better; of equal chances the smaller median time comes first. One process gives its runs."""
     rng = np.random.default_rng(5)
     times = {v: Sample(rng.lognormal(0.1 * k, 0.2, 20)) for k, v in enumerate(versions)}
     for given in (times, {"a": Sample(np.array([2.0, 3, 5, 6])), "b": Sample(np.array([1.0, 3.5, 3.6, 30]))}):
         rates = {v: Sample(1 / s.values, "op/s", Direction.HIGHER) for v, s in given.items()}
-        found, other = (rank_runs(some, resamples=0) for some in (given, rates))
-        assert [(v.version, v.best_rank, v.worst_rank, v.chance) for v in found.versions] == [
-            (v.version, v.best_rank, v.worst_rank, v.chance) for v in other.versions
-        ]
+        one = {v: Sample(s.values, processes=np.zeros(s.n, int)) for v, s in given.items()}
+        found, *others = (rank_runs(some, resamples=0) for some in (given, rates, one))
+        for other in others:
+            assert [(v.version, v.best_rank, v.worst_rank, v.chance) for v in found.versions] == [
+                (v.version, v.best_rank, v.worst_rank, v.chance) for v in other.versions
+            ]
     assert [v.version for v in found.versions] == ["b", "a"]
 
 

@@ -275,7 +275,7 @@ def test_every_question_compares_values_at_places_that_both_have(
     """
     count = 4 * sessions
     x, y = warming((3,) * count, 1.0, 1, sessions), warming((10,) * count, 1.001, 2, sessions)
-    for units in (typical_units(Pair(Key("b"), x, y)), independent_units((x, y), location)):
+    for units in (typical_units((x, y)), independent_units((x, y), location)):
         assert units[0].values.mean() / units[1].values.mean() == pytest.approx(1 / 1.001, abs=5e-4)
     names = tuple("abcd")
     if sessions > 1:

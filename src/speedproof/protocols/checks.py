@@ -179,7 +179,7 @@ def _of_nesting(measured: Sample, used: Sample, side: str, other_nested: bool) -
     alone = Trait.ONE_PROCESS in measured.traits
     if measured is used and measured.processes is None and not (alone or other_nested):
         return []
-    if alone and measured.n > 1:
+    if measured.n > 1 and (alone or (measured.process_count == 1 and used.n == measured.n)):
         return [_alone(side)]
     if not measured.nested and used.n == measured.n:
         if other_nested and measured.processes is None and measured.n > 1:

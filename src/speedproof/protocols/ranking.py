@@ -17,7 +17,7 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from speedproof.data.notes import Assumption, Note
+from speedproof.data.notes import Note
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair, Suite
 from speedproof.errors import DataError
@@ -37,7 +37,7 @@ from speedproof.protocols.results import (
     Verdict,
 )
 from speedproof.protocols.typical import ADJUSTED, single_runs
-from speedproof.protocols.units import clusters_of, independent_units, matched, repeated_in
+from speedproof.protocols.units import clusters_of, matched, repeated_in, typical_units
 from speedproof.stats.estimate import Estimate
 from speedproof.stats.multiplicity import holm
 from speedproof.stats.permutation import few_separate
@@ -284,7 +284,7 @@ def rank_runs(
         chances = [*sample_intervals(values, processes=clusters_of(at_places), alpha=alpha, ranked=True)]
         strict, or_equal = least_of_samples(values)
         ties = (or_equal - strict).tolist()
-    units = dict(zip(samples, independent_units(at_places, "median"), strict=True))
+    units = dict(zip(samples, typical_units(at_places), strict=True))
     means, medians = ({v: at(s.values) for v, s in units.items()} for at in (mean_of, median_of))
     order = sorted(range(len(values)), key=lambda i: (-chances[i].value, float(np.median(values[i]))))
     names = [list(samples)[i] for i in order]
@@ -358,11 +358,10 @@ def _undermining(
 ) -> tuple[Note, ...]:
     """Failed checks that make the true risk of what is said of one of several versions unknown.
 
-    Not what the test takes care of itself; that a version is one process is said nowhere else.
+    Not what the test takes care of itself, or is said once of all.
     """
     others = [sample for name, sample in samples.items() if name != version]
     checks = undermining(samples[version], units[version], version, others)
     for other in others:
         checks += same_values(samples[version], other)
-    adjusted = ADJUSTED - {Assumption.SEVERAL_PROCESSES}
-    return tuple({(c.kind, c.message): c for c in checks if c.kind not in adjusted}.values())
+    return tuple({(c.kind, c.message): c for c in checks if c.kind not in ADJUSTED}.values())

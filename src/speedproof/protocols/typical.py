@@ -81,7 +81,8 @@ def typical_sides(prepared: PreparedPairs, *, paired: bool = True) -> Sequence[S
     # Of single runs, none of them in one of many sessions, only those of builds are others.
     places = [i for i, pair in enumerate(pairs) if prepared.reduced or pair.reference.blocks is not None]
     same = {i: paired_units(prepared.matched[i]) if paired else None for i in places}
-    units = {i: given or typical_units(prepared.matched[i]) for i, given in same.items()}
+    cut = [(pair.reference, pair.candidate) for pair in prepared.matched]
+    units = {i: given or typical_units(cut[i]) for i, given in same.items()}
     others = [i for i in places if same[i] or not all(map(_equal, units[i], (sides[i].x, sides[i].y)))]
     measured = [sample for i in others for sample in (pairs[i].reference, pairs[i].candidate)]
     summaries = iter(summarise_all(measured, [sample for i in others for sample in units[i]]))

@@ -93,10 +93,10 @@ def units_of(samples: Sequence[Sample], location: Literal["mean", "median"]) -> 
 
 
 def clusters_of(samples: Sequence[Sample]) -> list[IntArray | None]:
-    """The number of the unit of every value; None where each is its own."""
+    """The number of the unit of every value in :func:`typical_units`; None where each is its own."""
     if sessions_are_units(samples):
         return [sample.sessions for sample in samples]
-    return [sample.processes if sample.nested else None for sample in samples]
+    return [s.processes if s.nested and s.process_count > 1 else None for s in samples]
 
 
 def paired_units(pair: Pair) -> tuple[Sample, Sample] | None:
@@ -159,14 +159,12 @@ def _taken(sample: Sample, order: IntArray) -> Sample:
     return like(sample, sample.values[order], sessions=np.asarray(sample.sessions)[order])
 
 
-def typical_units(pair: Pair) -> tuple[Sample, Sample]:
+def typical_units(samples: Sequence[Sample]) -> list[Sample]:
     """The same for the typical run: one process gives its values."""
-    sides = matched((pair.reference, pair.candidate))
-    if sessions_are_units(sides):
-        x, y = units_of(sides, "median")
-        return x, y
-    x, y = (s if s.process_count == 1 else s.per_process("median") for s in sides)
-    return x, y
+    samples = matched(samples)
+    if sessions_are_units(samples):
+        return units_of(samples, "median")
+    return [s if s.process_count == 1 else s.per_process("median") for s in samples]
 
 
 def blocks_of(pair: Pair) -> tuple[FloatArray, FloatArray] | None:

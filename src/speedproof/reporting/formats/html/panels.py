@@ -139,7 +139,7 @@ def _independent(pair: Pair, nested: str) -> tuple[Pair, str, str]:
     """What repeats independently, as the verdict counts it, its name, and what is drawn of it."""
     if nested == "pool":
         return pair, "run", ""
-    x, y = typical_units(pair)
+    x, y = typical_units((pair.reference, pair.candidate))
     used, measured = (x, y), (pair.reference, pair.candidate)
     if all(u.n == m.n for u, m in zip(used, measured, strict=True)):
         return pair, "run", ""
