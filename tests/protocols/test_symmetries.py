@@ -247,3 +247,20 @@ def test_the_unit_does_not_matter(protocol: str, rules: str) -> None:
         ]
         for name in ("mean", "median", "minimum", "maximum", "deviation", "mad"):
             same(getattr(b.candidate, name), getattr(a.candidate, name) * 2.0**power)
+
+
+@pytest.mark.parametrize("protocol", [name for name in QUESTIONS if name not in QUANTILES])
+def test_one_process_gives_its_values(protocol: str) -> None:
+    """Every question answers of one process a side what it answers of as many runs, and says that it is one."""
+    runs = [
+        p for p in pairs() if all(s.n > 1 and s.processes is s.sessions for s in (p.reference, p.candidate))
+    ]
+    one = [
+        Pair(p.key, *(replace(s, processes=np.zeros(s.n, int)) for s in (p.reference, p.candidate)))
+        for p in runs
+    ]
+    for a, b in zip(asked(protocol, runs, Rules()), asked(protocol, one, Rules()), strict=True):
+        for field in ("pvalue", "pvalue_slower", "verdict", "state", "speedup", "chance", "needed"):
+            same(getattr(a, field), getattr(b, field))
+        said = [c.kind for c in b.checks]
+        assert protocol in ("typical", "single run") or Assumption.SEVERAL_PROCESSES in said

@@ -29,10 +29,11 @@ from speedproof.protocols.typical import DRIFT, typical_runs
 from speedproof.protocols.units import (
     blocks_of,
     compared,
-    independent_units,
+    matched,
     matched_pair,
     paired_units,
     typical_units,
+    units_of,
 )
 from speedproof.reporting.notes import caveats
 from speedproof.stats.dependence import variance_inflation
@@ -275,7 +276,7 @@ def test_every_question_compares_values_at_places_that_both_have(
     """
     count = 4 * sessions
     x, y = warming((3,) * count, 1.0, 1, sessions), warming((10,) * count, 1.001, 2, sessions)
-    for units in (typical_units((x, y)), independent_units((x, y), location)):
+    for units in (typical_units((x, y)), units_of(matched((x, y)), location)):
         assert units[0].values.mean() / units[1].values.mean() == pytest.approx(1 / 1.001, abs=5e-4)
     names = tuple("abcd")
     if sessions > 1:

@@ -34,7 +34,7 @@ from speedproof.protocols import hpt_levels as levels
 from speedproof.protocols.hpt_levels import Duel, HptRule
 from speedproof.protocols.hpt_speedup import confidence_at, r_speedup
 from speedproof.protocols.results import Hpt, HptBenchmark, RSpeedup, Winner
-from speedproof.protocols.units import independent_units
+from speedproof.protocols.units import typical_units
 from speedproof.stats.estimate import alpha_at
 from speedproof.stats.scaling import MOST_APART
 from speedproof.stats.special import halved, t_quantile, t_sf
@@ -67,7 +67,7 @@ def entries_of_pairs(
         name = pair.key.benchmark
         if (pair.reference.unit, pair.reference.direction) != (pair.candidate.unit, pair.candidate.direction):
             raise DataError(f"{name}: the samples have two units or directions")
-        x, y = independent_units((pair.reference, pair.candidate), "median")
+        x, y = typical_units((pair.reference, pair.candidate))
         ends = [(float(sample.values.min()), float(sample.values.max())) for sample in (x, y)]
         for (least, most), sample in zip(ends, (x, y), strict=True):
             if not 0 < least <= most < math.inf:

@@ -158,7 +158,6 @@ QUESTIONS: dict[str, Question] = _Questions(
             "median",
             runs_needed_ranks,
             least_pvalue,
-            partial(typical_sides, paired=False),
         ),
         Question(
             "touati2009",

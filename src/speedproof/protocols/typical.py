@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, partial
 from itertools import count, repeat
-from operator import is_
 from typing import Any
 
 import numpy as np
@@ -21,11 +20,11 @@ from msgspec.structs import replace
 from speedproof.arrays import BoolArray, FloatArray, stacked
 from speedproof.data.notes import Assumption, Note
 from speedproof.data.record import Order, order_of_measuring
-from speedproof.data.sample import Sample, Trait
+from speedproof.data.sample import Trait
 from speedproof.protocols.figures import at_margins, compared, fewest, forecasts, lists, log_speedups
 from speedproof.protocols.pair import Batch, PreparedPairs, Rules, Sides, in_batches
 from speedproof.protocols.results import Comparison, Needed
-from speedproof.protocols.units import paired_units, summarise_all, typical_units
+from speedproof.protocols.units import paired_units, summarise_all
 from speedproof.stats.dependence import drifting, variance_inflation, walk_inflation
 from speedproof.stats.estimate import Estimate, OneSided
 from speedproof.stats.permutation import few_separate, least_pvalue
@@ -68,40 +67,24 @@ def single_runs(prepared: PreparedPairs) -> list[Comparison]:
     of the typical run, and ``speedup`` is its chance. Sessions are not paired: ratios within pairs say something
     else of skewed values.
     """
-    sides = typical_sides(prepared, paired=False)
-    return in_batches(sides, partial(_answers, rules=prepared.rules, of_chance=True))
+    return in_batches(prepared.sides("median"), partial(_answers, rules=prepared.rules, of_chance=True))
 
 
-def typical_sides(prepared: PreparedPairs, *, paired: bool = True) -> Sequence[Sides]:
-    """The pairs, in order, with the units that this question tests: sessions, paired or not, processes or runs."""
+def typical_sides(prepared: PreparedPairs) -> Sequence[Sides]:
+    """The pairs, in order, with the units that this question tests: sessions in pairs, processes or runs."""
     pairs, whole = prepared.pairs, prepared.sides("median")
     if prepared.rules.nested == "pool":
         return whole
     sides = list(whole)
-    # Of single runs, none of them in one of many sessions, only those of builds are others.
+    # Of single runs, none of them in one of many sessions, only those of builds are paired.
     places = [i for i, pair in enumerate(pairs) if prepared.reduced or pair.reference.blocks is not None]
-    same = {i: paired_units(prepared.matched[i]) if paired else None for i in places}
-    cut = [(pair.reference, pair.candidate) for pair in prepared.matched]
-    units = {i: given or typical_units(cut[i]) for i, given in same.items()}
-    others = [i for i in places if same[i] or not all(map(_equal, units[i], (sides[i].x, sides[i].y)))]
-    measured = [sample for i in others for sample in (pairs[i].reference, pairs[i].candidate)]
-    summaries = iter(summarise_all(measured, [sample for i in others for sample in units[i]]))
-    for i in others:
-        side, (x, y) = sides[i], units[i]
+    same = {i: units for i in places if (units := paired_units(prepared.matched[i]))}
+    measured = [sample for i in same for sample in (pairs[i].reference, pairs[i].candidate)]
+    summaries = iter(summarise_all(measured, [sample for units in same.values() for sample in units]))
+    for i, (x, y) in same.items():
+        side = sides[i]
         slow, fast = with_headroom(*((y.values, x.values) if side.turned else (x.values, y.values)))
-        if same[i]:
-            within = "block" if Trait.BUILDS in x.traits else "session"
-            notes = [*side.known, Note(Assumption.NESTING, _WITHIN.format(within), held=True)]
-        else:
-            several = min(x.n, y.n) > 1
-            notes = [
-                c
-                for c in side.known
-                if not (
-                    (c.kind is Assumption.NESTING and c.held)
-                    or (c.kind is Assumption.SEVERAL_RUNS and several)
-                )
-            ]
+        within = "block" if Trait.BUILDS in x.traits else "session"
         sides[i] = replace(
             side,
             x=x,
@@ -109,15 +92,11 @@ def typical_sides(prepared: PreparedPairs, *, paired: bool = True) -> Sequence[S
             slow=slow,
             fast=fast,
             summaries=(next(summaries), next(summaries)),
-            known=tuple(notes),
+            known=(*side.known, Note(Assumption.NESTING, _WITHIN.format(within), held=True)),
             ranks=None,
-            paired=bool(same[i]),
+            paired=True,
         )
-    return whole if all(map(is_, sides, whole)) else sides
-
-
-def _equal(one: Sample, other: Sample) -> bool:
-    return one is other or np.array_equal(one.values, other.values)
+    return sides if same else whole
 
 
 def _inflation(sides: Sequence[Sides], slow: FloatArray, fast: FloatArray) -> tuple[FloatArray, BoolArray]:

@@ -77,19 +77,14 @@ def matched_pair(pair: Pair) -> Pair:
     return pair if x is pair.reference and y is pair.candidate else Pair(pair.key, x, y)
 
 
-def independent_units(samples: Sequence[Sample], location: Literal["mean", "median"]) -> list[Sample]:
-    """All samples with one value for each unit: a mean or median a session where sessions are, else a process.
-
-    Of processes with different numbers of values, those at the places of :func:`matched`.
-    """
-    return units_of(matched(samples), location)
-
-
 def units_of(samples: Sequence[Sample], location: Literal["mean", "median"]) -> list[Sample]:
-    """The same for samples that are :func:`matched`."""
+    """Of samples that are :func:`matched` one value a session where sessions are units, else a process.
+
+    One process gives its values: that another start may differ more is said once of all.
+    """
     if sessions_are_units(samples):
         return [sample.per_session(location) for sample in samples]
-    return [sample.per_process(location) for sample in samples]
+    return [s if s.process_count == 1 else s.per_process(location) for s in samples]
 
 
 def clusters_of(samples: Sequence[Sample]) -> list[IntArray | None]:
@@ -160,11 +155,8 @@ def _taken(sample: Sample, order: IntArray) -> Sample:
 
 
 def typical_units(samples: Sequence[Sample]) -> list[Sample]:
-    """The same for the typical run: one process gives its values."""
-    samples = matched(samples)
-    if sessions_are_units(samples):
-        return units_of(samples, "median")
-    return [s if s.process_count == 1 else s.per_process("median") for s in samples]
+    """One value for each unit of the typical run."""
+    return units_of(matched(samples), "median")
 
 
 def blocks_of(pair: Pair) -> tuple[FloatArray, FloatArray] | None:

@@ -15,7 +15,7 @@ from speedproof.protocols.hpt import AS_GIVEN, HptClaim, HptClaims
 from speedproof.protocols.pair import PreparedPairs, Rules
 from speedproof.protocols.results import Hpt, RSpeedup, Winner
 from speedproof.protocols.typical import DRIFT, typical_runs
-from speedproof.protocols.units import independent_units
+from speedproof.protocols.units import typical_units
 from speedproof.reporting.model import (
     Cell,
     Column,
@@ -200,7 +200,7 @@ class HptResult(Shown, Struct, frozen=True, dict=True):
         medians, sizes = {}, {}
         for b in result.benchmarks:
             pair = pairs[b.benchmark]
-            units = independent_units((pair.reference, pair.candidate), "median")
+            units = typical_units((pair.reference, pair.candidate))
             x, y = medians[b.benchmark] = [median(side.values) for side in units]
             # The ratio of the medians that stand beside it, the winner's over the other's
             candidate_first = pair.reference.higher_is_better == (b.winner is Winner.CANDIDATE)
