@@ -126,7 +126,7 @@ static PyObject *ended(void *buffers, size_t size, int valid, int done) {
     for (size_t i = 0; i < size / sizeof *each; i++) PyBuffer_Release(&each[i]);
     if (!valid) return NULL;
     if (!done) return PyErr_NoMemory();
-    Py_RETURN_NONE;
+    return Py_NewRef(Py_None); /* headers of 3.12 let Py_RETURN_NONE take no reference, which 3.11 needs */
 }
 
 /* Every line of starts indexes the sample: classes begin at 0, do not descend, and end at n. */
