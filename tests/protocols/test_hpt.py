@@ -4,7 +4,7 @@ import csv
 import json
 import math
 from fractions import Fraction
-from itertools import product
+from itertools import count, product
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ from speedproof.data.units import Direction
 from speedproof.errors import DataError
 from speedproof.protocols import hpt_levels, hpt_speedup, hpt_steps
 from speedproof.protocols.hpt import paired_t, relative
-from speedproof.protocols.hpt_levels import Duel, HptRule, cost_duel, score_duel, within_benchmark
+from speedproof.protocols.hpt_levels import Duel, HptRule, duel_of, within_benchmark
 from speedproof.protocols.hpt_speedup import confidence_at, r_speedup
 from speedproof.protocols.results import Hpt, RSpeedup, Winner
 
@@ -63,20 +63,34 @@ def test_against_exact_reference_results(case: dict[str, Any], rule: HptRule) ->
         assert (speedup.supremum, speedup.certified) == (reference["sup"], reference["first_fail"])
 
 
-def test_table_3_on_other_scores() -> None:
-    """HPT depends on the scores: relative to the reference's median 1.7725, on reciprocals 0.8917."""
-    pairs = [
-        Pair(
-            Key(str(i)), Sample(np.array(b), "", Direction.HIGHER), Sample(np.array(a), "", Direction.HIGHER)
-        )
-        for i, (b, a) in enumerate(
-            zip(scores("table3_reduced", "B"), scores("table3_x176", "A"), strict=True)
-        )
-    ]
-    assert hpt_of_pairs(pairs, rule="paper").speedups[0].certified == pytest.approx(1.7725, abs=5e-5)
-    times = [[[1 / v for v in row] for row in scores("table3_reduced", side)] for side in "AB"]
-    found = hpt_of_scores(times[0], times[1], rule="paper")
-    assert found.confidence == pytest.approx(0.8917, abs=5e-5)
+@pytest.mark.parametrize("higher", [False, True])
+def test_ratios_against_scipy(higher: bool) -> None:
+    """Of one run a side the signed-rank test of the logarithms of ratios, whichever version is the candidate."""
+    rng = np.random.default_rng(11)
+    x, y = rng.lognormal(0, 1, 14), rng.lognormal(-0.4, 1, 14)
+    x[:8] = y[:8] * rng.lognormal(0.5, 0.2, 8)
+    sides = [[Sample(np.array([v if not higher else 1 / v]), "", Direction.HIGHER if higher else Direction.LOWER)
+              for v in values] for values in (x, y)]  # fmt: skip
+    pairs = [Pair(Key(str(i)), *both) for i, both in enumerate(zip(*sides, strict=True))]
+    turned = [Pair(pair.key, pair.candidate, pair.reference) for pair in pairs]
+    found, other = (hpt_of_pairs(some, confidences=[0.8, 0.95]) for some in (pairs, turned))
+
+    def of_scipy(g: float, alternative: str = "greater") -> float:
+        return float(stats.wilcoxon(np.log(x / y) - math.log(g), alternative=alternative).pvalue)
+
+    assert (found.pvalue_candidate, found.pvalue_reference) == pytest.approx(
+        (of_scipy(1), of_scipy(1, "less"))
+    )
+    assert (other.pvalue_candidate, other.pvalue_reference) == (
+        found.pvalue_reference,
+        found.pvalue_candidate,
+    )
+    assert other.speedups == found.speedups
+    assert [b.rank for b in other.benchmarks] == [b.rank for b in found.benchmarks]
+    for speedup in found.speedups:
+        assert speedup.certified is not None
+        at = [of_scipy(speedup.certified * (1 + side)) <= 1 - speedup.confidence for side in (-1e-9, 1e-9)]
+        assert at == [True, False]
 
 
 Cell = tuple[Fraction, Fraction, float]
@@ -86,7 +100,9 @@ def naive_line(duels: list[Duel], rule: HptRule, literal: bool) -> list[Cell]:
     """Every possible breakpoint and the gap after it, with the confidence there, all in rational numbers."""
     points = {Fraction(1)}
     for x in duels:
-        points |= {Fraction(u, v) for u in x.upper.values.tolist() for v in x.lower.values.tolist()}
+        points |= {
+            Fraction(u, v) ** x.power for u in x.upper.values.tolist() for v in x.lower.values.tolist()
+        }
         for y in duels:
             for sign in (-1, 1):
                 if bottom := x.b + sign * y.b:
@@ -107,6 +123,13 @@ def naive_r_speedup(cells: list[Cell], r: float) -> tuple[Fraction | None, bool,
     return first[0], first[0] < first[1], last[1], last[0] == last[1]
 
 
+def power_of(exact: str, power: int) -> Fraction | None:
+    """The power of a speedup that is written as a fraction or as the root of one."""
+    if not exact:
+        return None
+    return Fraction(exact[5:-1]) if exact.startswith("sqrt(") else Fraction(exact) ** power
+
+
 @pytest.mark.parametrize("literal", [False, True])
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("seed", [*range(8), *range(20, 26), 28, 34])
@@ -119,14 +142,14 @@ def test_r_speedup_against_brute_force(
     there are many. Each is asked as it is, and as too large to list what is far from changes.
     """
     rng = np.random.default_rng(seed)
-    make = (score_duel, cost_duel)[seed % 2]
+    given = seed % 2 == 0
     duels = []
     many, high = {0: (2, 12), 1: (2, 12), 28: (2, 999), 34: (4, 7)}.get(seed, (9 if seed % 3 == 0 else 6, 12))
     for _ in range({0: 5, 1: 5, 28: 7, 34: 18}.get(seed) or rng.integers(1, 6)):
         n, m = rng.integers(1, many, 2)
         unit = rng.uniform(0.1, 10) if 20 <= seed < 28 else 1.0
         a, b = (rng.integers(3, high, n) + high // 3 * (seed % 3)) * unit, rng.integers(3, high, m) * unit
-        duels.append(make(a.tolist(), b.tolist()) if seed % 2 == 0 else make(b.tolist(), a.tolist()))
+        duels.append(duel_of(a.tolist(), b.tolist(), given=given))
     cells = naive_line(duels, rule, literal)
     # Each confidence there is, or of many a few; they are read as decimals.
     own = sorted({cell[2] for cell in cells} - {0.0})
@@ -136,12 +159,14 @@ def test_r_speedup_against_brute_force(
             monkeypatch.setattr(module, "LISTED", 0 if large else listed)
         (found,) = r_speedup(duels, [r], rule, literal=literal)
         certified, attained, supremum, supremum_attained = naive_r_speedup(cells, r)
-        assert found.certified_exact == ("" if certified is None else str(certified))
-        assert found.supremum_exact == ("" if supremum is None else str(supremum))
+        exact = (power_of(text, duels[0].power) for text in (found.certified_exact, found.supremum_exact))
+        assert tuple(exact) == (certified, supremum)
         assert (found.certified_attained, found.supremum_attained) == (attained, supremum_attained)
         if certified is not None:
-            upto = math.floor(100 * certified) if attained else math.ceil(100 * certified) - 1
+            upto = next(k for k in count(100) if not Fraction(k + 1, 100) ** duels[0].power <= certified)
+            upto -= not attained and Fraction(upto, 100) ** duels[0].power == certified
             assert found.hundredth == upto / 100
+            assert found.certified == pytest.approx(float(certified) ** (1 / duels[0].power), rel=1e-15)
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -156,9 +181,10 @@ def test_steps_of_the_first_level_against_every_ratio(
     for few, a, b in product((3, 30, 12) * 2, (1, 2, 5, 40), (1, 2, 5, 40)):
         if a * b < 400:
             x, y = (rng.integers(0, most, rng.integers(few, few + 10)) for most in (a, b))
-            duels.append(score_duel(1 + x * (8 / a), 1.3 + y * (4 / b)))
+            duels.append(duel_of(1 + x * (8 / a), 1.3 + y * (4 / b), given=len(duels) % 2 == 0))
     for duel, steps in zip(duels, hpt_steps.level1_steps(duels, rule), strict=True):
-        ratios = {Fraction(u, v) for u in duel.upper.values.tolist() for v in duel.lower.values.tolist()}
+        values = duel.upper.values.tolist(), duel.lower.values.tolist()
+        ratios = {Fraction(u, v) ** duel.power for u, v in product(*values)}
         line, state = [Fraction(1), *sorted(ratio for ratio in ratios if ratio > 1)], steps.start
         for left, right in zip(line, [*line[1:], 2 * line[-1]], strict=True):
             changes = np.abs(steps.points / float(left) - 1) < 1e-14
@@ -232,16 +258,20 @@ def test_what_is_certified_in_words() -> None:
 
 @pytest.mark.parametrize(("seed", "benchmarks"), [(9, 85), (45, 116), (1, 1001)])
 def test_the_answers_own_confidence(seed: int, benchmarks: int) -> None:
-    """It holds at a speedup of 1 and up to a breakpoint, by definition; counts beyond 2^53 are rounded."""
+    """But for its last digits it holds from 1 to a breakpoint, by definition; counts beyond 2^53 are rounded."""
     rng = np.random.default_rng(seed)
     rng.integers(60, 121)
-    duels = [cost_duel([rng.lognormal(0, 0.08)], [rng.lognormal(0.02, 0.08)]) for _ in range(benchmarks)]
+    duels = [
+        duel_of([b], [a])
+        for a, b in ((rng.lognormal(0, 0.08), rng.lognormal(0.02, 0.08)) for _ in range(benchmarks))
+    ]
     own = confidence_at(duels, Fraction(1), "exact", literal=False)
     step = Fraction(1, 10**9)
-    for nearby in (own, float(np.nextafter(own, 0))) if benchmarks < 1000 else (own - 1e-9, own - 1e-3):
+    for nearby in (own - 1e-12, own - 1e-9) if benchmarks < 1000 else (own - 1e-9, own - 1e-3):
         (found,) = r_speedup(duels, [nearby], "exact", literal=False)
         for exact in (found.certified_exact, found.supremum_exact):
-            at = Fraction(exact)
+            at = power_of(exact, 2)
+            assert at is not None
             assert at > 1
             assert confidence_at(duels, at - step, "exact", literal=False) >= nearby
             assert confidence_at(duels, at + step, "exact", literal=False) < nearby
@@ -366,7 +396,7 @@ def test_many_runs_against_scipy(n: int, m: int, speedup: Fraction) -> None:
     rng = np.random.default_rng([n, m])
     for gain in (0, 1, 3):
         a, b = rng.integers(4 + gain, 9 + gain, n) * 6.0, rng.integers(4, 8, m) * 6.0
-        duel, y = score_duel(a, b), float(speedup) * b
+        duel, y = duel_of(a, b, given=True), float(speedup) * b
         found = hpt_levels.tested_state(duel, speedup, "exact")
         for p, alternative in zip(found[1:], ("greater", "less"), strict=True):
             expected = stats.mannwhitneyu(a, y, alternative=alternative, method="asymptotic").pvalue
@@ -392,7 +422,7 @@ def test_what_a_benchmark_says(size: float, literal: bool) -> None:
     )  # fmt: skip
     for a, b, state, difference, conflict in cases:
         level = 0.35 if conflict else None
-        duel = score_duel(np.array(a) * size, np.array(b) * size, level=level)
+        duel = duel_of(np.array(a) * size, np.array(b) * size, level=level, given=True)
         found = within_benchmark(duel, Fraction(1), "exact", literal=literal)
         assert (found.state, found.conflict) == (state, conflict)
         assert float(found.d) == pytest.approx(difference * size, rel=1e-12)

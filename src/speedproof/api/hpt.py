@@ -53,8 +53,8 @@ def hpt(
     speedups : sequence of float
         Say with which confidence the winner is more than this much faster.
     scores : {"relative", "given"}
-        Relative to the reference's median, so that every benchmark counts alike, or the values as they are:
-        scores, higher is better.
+        Ratios of both versions, so that every benchmark and both directions count alike, or the values as they
+        are: scores, higher is better.
     alpha_benchmark : float, optional
         Risk of the test within a benchmark, below 0.5.
     rule : {"exact", "paper"}

@@ -109,8 +109,8 @@ class HptOptions(options.CommandOptions, frozen=True, kw_only=True):
     ] = None
     scores: Annotated[
         Literal["relative", "given"],
-        "relative to the reference's median, so that every benchmark counts alike (default), or the values as "
-        "they are: scores, higher is better",
+        "ratios of both versions, so that every benchmark and both directions count alike (default), or the "
+        "values as they are: scores, higher is better",
     ] = "relative"
     rule: Annotated[
         Literal["exact", "paper"],

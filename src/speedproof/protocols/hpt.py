@@ -40,7 +40,7 @@ from speedproof.stats.scaling import MOST_APART
 from speedproof.stats.special import halved, t_quantile, t_sf
 
 CONFIDENCES = (0.95, 0.99)
-RELATIVE, AS_GIVEN = "relative to the reference's median", "as given"
+RELATIVE, AS_GIVEN = "ratios of the two versions", "as given"
 
 
 class HptEntry(NamedTuple):
@@ -55,12 +55,12 @@ class HptEntry(NamedTuple):
 def entries_of_pairs(
     pairs: Sequence[Pair], level: float | None = None, *, given: bool = False
 ) -> list[HptEntry]:
-    """Benchmarks by scores relative to the reference, so that every benchmark counts alike.
+    """Benchmarks by the ratios of both versions, so that every benchmark and both directions count alike.
 
-    The reference's median over the value where lower is better, the value over the reference's median where
-    higher is. Ranking absolute seconds instead lets the benchmark with the longest times decide. Values that are
-    ``given`` as scores are taken as they are, higher is better: the article's own input, ratios to a third machine
-    such as SPEC ratios. These must be comparable between benchmarks; times or rates are not.
+    Ranking absolute seconds lets the benchmark with the longest times decide; ranking differences relative to
+    one version favours the other, as 1.5 is farther from 1 than 1 / 1.5. Values that are ``given`` as scores are
+    taken as they are, higher is better: the article's own input, ratios to a third machine such as SPEC ratios.
+    These must be comparable between benchmarks; times or rates are not.
     """
     units: list[tuple[str, Sample, Sample]] = []
     for pair in pairs:
@@ -81,18 +81,13 @@ def entries_of_pairs(
     if not units:
         return []
     # All digits at once: of a few values at a time the calls cost more than the work.
-    digits, powers = levels.printed_digits(
-        np.concatenate([side.values for _, x, y in units for side in (y, x)])
-    )
+    sides = [(y, x) if given or x.higher_is_better else (x, y) for _, x, y in units]
+    digits, powers = levels.printed_digits(np.concatenate([side.values for both in sides for side in both]))
     entries, start = [], 0
-    for name, x, y in units:
+    for (name, x, y), (upper, lower) in zip(units, sides, strict=True):
         of = slice(start, start + y.n + x.n)
         start, printed = of.stop, (digits[of], powers[of])
-        if given or x.higher_is_better:
-            relative = not given
-            duel = levels.score_duel(y.values, x.values, level=level, printed=printed, relative=relative)
-        else:
-            duel = levels.cost_duel(y.values, x.values, level=level, printed=printed)
+        duel = levels.duel_of(upper.values, lower.values, level=level, printed=printed, given=given)
         entries.append(HptEntry(name, duel, y.n, x.n))
     return entries
 
@@ -235,11 +230,12 @@ def claims(
     proven, candidate_wins = answer.speedups[0], answer.winner is not Winner.REFERENCE
     confidence, alpha = proven.confidence, alpha_at(proven.confidence)
     ahead = [entry.duel if candidate_wins else entry.duel.reversed() for entry in entries]
+    power = ahead[0].power
 
     def claim(method: str, speedup: float | None) -> HptClaim:
         if speedup is None:
             return HptClaim(method, None, math.nan, math.nan, math.nan)
-        reached = confidence_at(ahead, levels.decimal(speedup), rule, literal=literal_signs)
+        reached = confidence_at(ahead, levels.decimal(speedup) ** power, rule, literal=literal_signs)
         error = math.nan if proven.certified is None else relative(speedup, proven.certified)
         return HptClaim(method, speedup, reached, relative(reached, confidence), error)
 
@@ -249,8 +245,8 @@ def claims(
         np.array([float(side / unit) for side in sides])
         for sides in zip(*((d.a, d.b) for d in ahead), strict=True)
     )
-    t_confidence, t_speedup = paired_t(a, b, alpha)
-    t_certified = math.nan if proven.certified is None else paired_t(a, proven.certified * b, alpha)[0]
+    t_confidence, t_factor = paired_t(a, b, alpha)
+    t_certified = math.nan if proven.certified is None else paired_t(a, proven.certified**power * b, alpha)[0]
     # Of exact ratios, by their whole numbers.
     ratios = [d.a / d.b for d in ahead]
     logs = [math.log(ratio.numerator) - math.log(ratio.denominator) for ratio in ratios]
@@ -261,8 +257,8 @@ def claims(
         t_confidence=t_confidence,
         t_certified=t_certified,
         claims=(
-            claim("geometric mean", math.exp(math.fsum(logs) / len(logs))),
-            claim("paired t", t_speedup),
+            claim("geometric mean", math.exp(math.fsum(logs) / len(logs) / power)),
+            claim("paired t", None if t_factor is None else t_factor ** (1 / power)),
             *(claim("asked", speedup) for speedup in speedups),
         ),
     )

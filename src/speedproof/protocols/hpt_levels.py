@@ -79,8 +79,12 @@ class Duel(Struct, frozen=True, eq=False):
     """The runs of A and B on one benchmark, as exact numbers.
 
     A's run k beats B's run l at speedup g exactly when ``upper[.] > g * lower[.]``. For scores ``upper`` holds
-    A's; for costs, such as times, it holds B's. ``a`` and ``b`` are the medians of the scores of A and of B;
-    ``level`` is the risk of the rank-sum test, None when there are too few runs for it ever to reject.
+    A's; for costs, such as times, it holds B's. ``level`` is the risk of the rank-sum test, None when there are
+    too few runs for it ever to reject.
+
+    Of scores that are given ``a`` and ``b`` are the medians, and what is ranked at speedup g is a - g b. Else, for
+    r the ratio of the medians, they are r and 1 / r, and what is ranked is r - g^2 / r: over g it grows with the
+    logarithm of r / g, and only changes its sign when A and B change places, so that neither is favoured.
     """
 
     upper: Side
@@ -88,10 +92,11 @@ class Duel(Struct, frozen=True, eq=False):
     a: Fraction
     b: Fraction
     level: float | None
+    power: int = 1  # of the speedup, where it stands as a ``factor`` of ``b``
 
     def reversed(self) -> Duel:
         """The same runs with A and B changing places."""
-        return Duel(self.lower, self.upper, self.b, self.a, self.level)
+        return Duel(self.lower, self.upper, self.b, self.a, self.level, self.power)
 
     def exact(self, rule: HptRule) -> bool:
         """Whether the rank-sum test counts splits, or takes the normal distribution."""
@@ -164,38 +169,24 @@ def _power_of_ten(power: int) -> np.longdouble:
     return np.longdouble(f"1e{power}")
 
 
-def score_duel(
-    a: ArrayLike,
-    b: ArrayLike,
+def duel_of(
+    upper: ArrayLike,
+    lower: ArrayLike,
     *,
     level: float | None = None,
     printed: Printed | None = None,
-    relative: bool = False,
+    given: bool = False,
 ) -> Duel:
-    """Prepare positive scores of A and of B, higher is better; if asked relative to B's median.
+    """Prepare positive values, of A over those of B: scores, or costs of B over those of A.
 
-    What :func:`printed_digits` says of both, one after the other, may be given.
+    They may be ``given`` as scores, whose differences count, not their ratios. What :func:`printed_digits` says of
+    both, one after the other, may be known.
     """
-    upper, lower, unit = _sides(a, b, printed)
-    unit = 1 / lower.median() if relative else unit
-    return Duel(upper, lower, upper.median(unit), lower.median(unit), _level(upper.n, lower.n, level))
-
-
-def cost_duel(
-    a: ArrayLike, b: ArrayLike, *, level: float | None = None, printed: Printed | None = None
-) -> Duel:
-    """Prepare positive costs of A and of B, lower is better: a run's score is B's median cost over its own."""
-    costs, other, _ = _sides(a, b, printed)
-    unit = other.median()
-    return Duel(
-        other, costs, _median_score(unit, costs), _median_score(unit, other), _level(costs.n, other.n, level)
-    )
-
-
-def _median_score(unit: Fraction, costs: Side) -> Fraction:
-    """Median of ``unit / cost``; for an even number of runs that is not ``unit`` over the median cost."""
-    middle = costs.middle()
-    return sum((unit / cost for cost in middle), Fraction(0)) / len(middle)
+    over, under, unit = _sides(upper, lower, printed)
+    a, b = over.median(unit), under.median(unit)
+    if not given:
+        a, b = a / b, b / a
+    return Duel(over, under, a, b, _level(over.n, under.n, level), 1 if given else 2)
 
 
 def _level(n: int, m: int, level: float | None) -> float | None:
@@ -208,37 +199,37 @@ def _level(n: int, m: int, level: float | None) -> float | None:
     return level or (0.05 if min(n, m) >= 5 else 0.10)
 
 
-def within_benchmark(duel: Duel, speedup: Fraction, rule: HptRule, *, literal: bool = False) -> Level1:
-    """First level: the rank-sum test of A's scores against B's times a speedup."""
-    d = duel.a - speedup * duel.b
+def within_benchmark(duel: Duel, factor: Fraction, rule: HptRule, *, literal: bool = False) -> Level1:
+    """First level: the rank-sum test of A's scores against B's times a speedup, of which this is the power."""
+    d = duel.a - factor * duel.b
     sign = (d > 0) - (d < 0)
     if duel.level is None:
         return Level1(sign, d, float("nan"), float("nan"), False)
-    state, p_a, p_b = tested_state(duel, speedup, rule)
+    state, p_a, p_b = tested_state(duel, factor, rule)
     conflict = state * sign < 0
     if state == 0 or (conflict and not literal):
         d = Fraction(0)
     return Level1(state, d, p_a, p_b, conflict)
 
 
-def tested_state(duel: Duel, speedup: Fraction, rule: HptRule) -> tuple[int, float, float]:
+def tested_state(duel: Duel, factor: Fraction, rule: HptRule) -> tuple[int, float, float]:
     """The rank-sum test by itself: 1, -1 or 0 as A is better, B is, or neither; and both p-values."""
     assert duel.level is not None
-    p_a, p_b = _rank_sum(duel, speedup, rule)
+    p_a, p_b = _rank_sum(duel, factor, rule)
     return 1 if p_a <= duel.level else -1 if p_b <= duel.level else 0, p_a, p_b
 
 
-def _rank_sum(duel: Duel, speedup: Fraction, rule: HptRule) -> tuple[float, float]:
+def _rank_sum(duel: Duel, factor: Fraction, rule: HptRule) -> tuple[float, float]:
     n, m = duel.upper.n, duel.lower.n
     if duel.exact(rule):
-        twice_u, groups = merged(duel, speedup)
+        twice_u, groups = merged(duel, factor)
         if rule == "exact":
             at_least, at_most = rank_sum_tails(groups, n)
             return float(at_least[twice_u]), float(at_most[twice_u])
         # A table has neither ties nor half-integers: read against significance.
         table, _ = rank_sum_tails((1,) * (n + m), n)
         return float(table[twice_u - twice_u % 2]), float(table[2 * n * m - twice_u - twice_u % 2])
-    twice_u, beaten, met = pairs_won(duel, speedup)
+    twice_u, beaten, met = pairs_won(duel, factor)
     if rule == "exact":
         # p runs of one side that equal q of the other add 3 p q (p + q) to the sum of t^3 - t.
         both = duel.upper.counts[met] * (m + 1) + duel.lower.counts[beaten[met]]
@@ -253,25 +244,25 @@ def _rank_sum(duel: Duel, speedup: Fraction, rule: HptRule) -> tuple[float, floa
     return 0.5 * erfc(z / sqrt(2)), 0.5 * erfc(-z / sqrt(2))
 
 
-def pairs_won(duel: Duel, speedup: Fraction) -> tuple[int, IntArray, IntArray]:
+def pairs_won(duel: Duel, factor: Fraction) -> tuple[int, IntArray, IntArray]:
     """Twice the number of pairs that A wins, ties counting one half.
 
     Also how many of B's different values lie below each of A's, and which of A's meet one of B's.
     """
-    upper, lower = duel.upper, duel.lower
+    upper, lower, power = duel.upper, duel.lower, duel.power
     # In doubles first: what is nearer than their error is decided in whole numbers.
-    reach = unbounded(np.multiply, upper.rounded, float(min(1 / speedup, _LARGEST)))
+    reach = unbounded(np.multiply, upper.rounded, float(min(1 / factor, _LARGEST)) ** (1 / power))
     beaten, upto = (
         merged_places(lower.rounded[None], (reach * (1 + side * _UNSURE))[None], x_first=side > 0)[1][0]
         for side in (-1, 1)
     )
     unsure = np.flatnonzero(upto > beaten)
     equal = np.zeros(upper.values.size, dtype=bool)
-    top, bottom = speedup.denominator, speedup.numerator
-    largest = max(int(upper.values[-1]) * top, int(lower.values[-1]) * bottom)
+    top, bottom = factor.denominator, factor.numerator
+    largest = max(int(upper.values[-1]) ** power * top, int(lower.values[-1]) ** power * bottom)
     whole = np.int64 if largest < 2**63 else np.object_
     reached, steps = (side.values.astype(whole) for side in (upper, lower))
-    reached, steps = reached[unsure] * top, steps * bottom
+    reached, steps = reached[unsure] ** power * top, steps**power * bottom
     beaten[unsure] = np.searchsorted(steps, reached, "left")
     equal[unsure] = steps[np.minimum(beaten[unsure], steps.size - 1)] == reached
     met = np.flatnonzero(equal)
@@ -280,18 +271,18 @@ def pairs_won(duel: Duel, speedup: Fraction) -> tuple[int, IntArray, IntArray]:
     return int((upper.counts * won).sum()), beaten, met
 
 
-def merged(duel: Duel, speedup: Fraction) -> tuple[int, tuple[int, ...]]:
+def merged(duel: Duel, factor: Fraction) -> tuple[int, tuple[int, ...]]:
     """Twice the pairs that A wins, and the sizes of the groups of equal values of both sides, ascending.
 
     Of few runs, for which lists are faster than arrays.
     """
-    top, bottom = speedup.denominator, speedup.numerator
+    top, bottom, power = factor.denominator, factor.numerator, duel.power
     (ups, of_ups, _), (lows, of_lows, below) = duel.upper.lists, duel.lower.lists
-    lows = [value * bottom for value in lows]
+    lows = [value**power * bottom for value in lows]
     won = low = 0
     sizes: list[int] = []
     for up, count in zip(ups, of_ups, strict=True):
-        up *= top
+        up = up**power * top
         at = bisect_left(lows, up, low)
         sizes += of_lows[low:at]
         met = of_lows[at] if at < len(lows) and lows[at] == up else 0

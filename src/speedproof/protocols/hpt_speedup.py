@@ -6,6 +6,9 @@ The confidence that A is more than g times as fast as B is a step function of g.
 - the medians of a benchmark tie, at ``a_i / b_i``,
 - the differences of two benchmarks tie in size, at ``(a_i - a_j) / (b_i - b_j)`` or ``(a_i + a_j) / (b_i + b_j)``.
 
+Where ratios count, not scores that are given, all this is so of g^2 and of the squares of the runs' ratios
+(:class:`speedproof.protocols.hpt_levels.Duel`): the line below is that of g^2.
+
 These are a few hundred values of g for a small suite and millions for a large one, where a search first leaves
 the part outside of which every risk is surely kept or surely exceeded. All values of g in it, and the gaps between
 them, are judged in floating point with rigorous bounds of the p-value; whatever the bounds leave open is decided
@@ -19,7 +22,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
-from math import erfc, floor, lcm, sqrt
+from math import erfc, floor, isqrt, lcm, sqrt
 
 import numpy as np
 
@@ -54,13 +57,13 @@ LISTED = 1 << 21  # states of benchmarks at ties of two that are all judged, nea
 _FEW, _SAMPLED = 12, 130  # places at which a part is cut: few narrow it at the least cost, if they do
 
 
-def confidence_at(duels: Sequence[Duel], speedup: Fraction, rule: HptRule, *, literal: bool) -> float:
-    """Confidence that A is more than ``speedup`` times as fast as B."""
-    return 1 - _pvalue_at(duels, speedup, rule, literal)
+def confidence_at(duels: Sequence[Duel], factor: Fraction, rule: HptRule, *, literal: bool) -> float:
+    """Confidence that A is faster than B by more than the speedup of which this is the power."""
+    return 1 - _pvalue_at(duels, factor, rule, literal)
 
 
-def _pvalue_at(duels: Sequence[Duel], speedup: Fraction, rule: HptRule, literal: bool) -> float:
-    differences = [within_benchmark(duel, speedup, rule, literal=literal).d for duel in duels]
+def _pvalue_at(duels: Sequence[Duel], factor: Fraction, rule: HptRule, literal: bool) -> float:
+    differences = [within_benchmark(duel, factor, rule, literal=literal).d for duel in duels]
     return across_benchmarks(differences, rule).pvalue_positive
 
 
@@ -452,17 +455,25 @@ class _Line:
         cells = self._lower.size
         certified, right = self._judged(range(cells), alpha, wanted=False)
         attained = certified < right
-        hundredth = floor(certified * 100)
-        if hundredth == certified * 100 and not attained:
+        power = self.duels[0].power
+        hundredths = certified * 100**power
+        hundredth = floor(hundredths) if power == 1 else isqrt(floor(hundredths))
+        if hundredth**power == hundredths and not attained:
             hundredth -= 1
         left, supremum = self._judged(range(cells - 1, -1, -1), alpha, wanted=True)
         return RSpeedup(
             confidence=confidence,
-            certified=float(certified),
+            certified=float(certified) ** (1 / power),
             certified_attained=attained,
-            certified_exact=str(certified),
+            certified_exact=_exactly(certified, power),
             hundredth=hundredth / 100,
-            supremum=float(supremum),
+            supremum=float(supremum) ** (1 / power),
             supremum_attained=left == supremum,
-            supremum_exact=str(supremum),
+            supremum_exact=_exactly(supremum, power),
         )
+
+
+def _exactly(factor: Fraction, power: int) -> str:
+    """A speedup of which this is the power: a fraction, or the root of one."""
+    root = factor if power == 1 else Fraction(isqrt(factor.numerator), isqrt(factor.denominator))
+    return str(root) if root**power == factor else f"sqrt({factor})"

@@ -31,7 +31,7 @@ class Steps(Struct, frozen=True, eq=False):
 
     duel: Duel  # the benchmark
     start: int  # state just above 1: 1, -1, 0, or ``FREE`` at every speedup
-    points: FloatArray  # where the state changes, ascending
+    points: FloatArray  # where the state changes, ascending: speedups to the power of the duel
     # State at each point and from there to the next; ``OPEN`` where floating point cannot tell
     at: StateArray
     after: StateArray
@@ -39,13 +39,13 @@ class Steps(Struct, frozen=True, eq=False):
     members: tuple[IntArray, ...]
 
     def exact(self, point: int) -> set[Fraction]:
-        """The different exact ratios of runs that meet at a point."""
+        """The different exact ratios of runs that meet at a point, to the power of the duel."""
         return {_ratio(self.duel, at) for at in self.members[point].tolist()}
 
 
 def _ratio(duel: Duel, place: int) -> Fraction:
     up, low = divmod(int(place), duel.lower.values.size)
-    return Fraction(int(duel.upper.values[up]), int(duel.lower.values[low]))
+    return Fraction(int(duel.upper.values[up]), int(duel.lower.values[low])) ** duel.power
 
 
 class _Window(NamedTuple):
@@ -166,7 +166,7 @@ def _steps_in(windows: Sequence[_Window], rule: HptRule) -> list[Steps]:
         if not inside:
             left = float(lasts[k - 1]) if k > of_window[owner] else windows[owner].least
             right = float(firsts[k]) if k < of_window[owner + 1] else 2 * left
-            states[cell] = tested_state(duel, Fraction((left + right) / 2), rule)[0]
+            states[cell] = tested_state(duel, Fraction((left + right) / 2) ** duel.power, rule)[0]
         elif clean[k]:
             states[cell] = tested_state(duel, _ratio(duel, places[starts[k]]), rule)[0]
     moves = np.flatnonzero((states[here] != states[here - 1]) | (states[here] != states[here + 1]))
@@ -174,7 +174,14 @@ def _steps_in(windows: Sequence[_Window], rule: HptRule) -> list[Steps]:
     at, later, points = states[here[moves]], states[here[moves] + 1], firsts[moves]
     members = [places[starts[k] : ends[k]] for k in moves.tolist()]
     return [
-        Steps(window.duel, int(states[start]), points[i:j], at[i:j], later[i:j], tuple(members[i:j]))
+        Steps(
+            window.duel,
+            int(states[start]),
+            points[i:j] ** window.duel.power,
+            at[i:j],
+            later[i:j],
+            tuple(members[i:j]),
+        )
         for window, start, (i, j) in zip(windows, begins[:-1].tolist(), pairwise(cuts), strict=True)
     ]
 

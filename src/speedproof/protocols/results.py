@@ -370,7 +370,9 @@ class HptBenchmark(Struct, frozen=True):
 
     benchmark: str  # its name
     winner: Winner  # by the rank-sum test; by the medians when there are too few runs to test
-    difference: float  # median score of the candidate less that of the reference; 0 for a tie
+    # Of scores that are given, the candidate's median less the reference's; else r - 1 / r, of the speedup r by
+    # their medians. 0 for a tie
+    difference: float
     rank: float  # mid-rank of its size among all benchmarks
     # One-sided, for either side being better; NaN when not tested
     pvalue_candidate: float
