@@ -22,9 +22,9 @@ from speedproof.declaring import FIRST, Argument, Excludes, Formats, Needs, Take
 from speedproof.errors import UsageError
 
 QuestionName = Literal["typical", "mean", "median", "single run", "touati2009", "p90", "p95", "p99", "p99.9"]
+"""The questions of two samples, in the order in which they are shown."""
 ANY_LEVEL: tuple[QuestionName, ...] = ("touati2009",)
 """Whose confidence may lie below one half, as in its text."""
-"""The questions of two samples, in the order in which they are shown."""
 
 QUANTILES: dict[QuestionName, float] = {"p90": 0.9, "p95": 0.95, "p99": 0.99, "p99.9": 0.999}
 """The shares of the questions about the slowest runs that have a name; any other is named after its share."""
@@ -39,7 +39,9 @@ def quantile_name(q: float) -> QuestionName:
 
 def quantile_of(name: str) -> float | None:
     """The share of a question that is named after it."""
-    return values.quantile(f"{name[1:]}%") if re.fullmatch(r"p\d\d(\.\d+)?", name) else None
+    with suppress(ValueError):  # one beyond the limits is none
+        return values.quantile(f"{name[1:]}%") if re.fullmatch(r"p\d\d(\.\d+)?", name) else None
+    return None
 
 
 def deciding(metric: str) -> str:

@@ -59,6 +59,7 @@ def suite() -> sp.Suite:
     (lambda s: sp_.pictures(s, "pie"), "kind='pie'.*'violins'"),
     (lambda s: sp_.compare_suite(s, protocols=["mode"]), "protocols='mode'.*'typical'"),
     (lambda s: sp_.compare_suite(s).adjusted("tukey"), "method='tukey'.*'holm', 'bh'"),
+    (lambda s: sp_.compare_suite(s).adjusted(methd="bh"), "^methd=: no such argument; do you mean method=?"),
     (lambda s: sp_.gate(s, candidate="newest"), "candidate='newest'.*'new'"),
     (lambda s: sp_.hpt(s).r_speedup(2), "confidence=2"),
     (lambda s: sp_.hpt(s, confidences=[1e-17]), "a confidence of 1e-17 leaves every risk"),
@@ -76,6 +77,8 @@ def suite() -> sp.Suite:
     (lambda s: sp_.compare(OLD, Frame()), r"a data frame is no sample: .* sp.Suite.from_frame"),
     (lambda s: sp_.Suite.from_frame({"t": OLD}, value="t", benchmark=3), "benchmark=3: expected a text"),
     (lambda s: sp.compare_suite(s, protocols=[]), "name one at least"),
+    (lambda s: sp_.compare_suite(s, protocols="p30"), "protocols='p30': there is no such choice"),
+    (lambda s: sp.plan(OLD, effect=0.1, protocol="p99.999"), "protocol='p99.999': there is no such choice"),
     (lambda s: sp.compare_suite(s).adjusted(protocol="mode"), "protocol='mode'"),
     (lambda s: sp.compare_suite(s["sort"]).adjusted(), "no joint risk"),
     (lambda s: sp.hpt(s, metric="size"), "there is no metric size; HPT takes one of time"),
@@ -185,6 +188,7 @@ def test_what_is_of_no_kind_is_refused_by_every_argument(
     (lambda h: h.alarms(every=0), "every=0: expected a positive number of commits"),
     (lambda h: h.alarms(every=float("inf")), "every=inf"), (lambda h: h.alarms(last=0), "last=0: expected how"),
     (lambda h: h.query(last=-2), "last=-2: expected how many"), (lambda h: h.add("a,b"), "add one file at a time"),
+    (lambda h: h.add("x.json", comit="v1"), "^comit=: no such argument; do you mean commit="),
     (lambda h: h.page("/none", compare="x"), "compare='x': expected a list of texts"),
     (lambda h: h.changes(correction="x"), "correction='x'.*'holm', 'bh'"),
 ])  # fmt: skip
@@ -194,6 +198,8 @@ def test_a_history_is_asked_what_it_can_tell(
     with pytest.raises(sp.SpeedproofError, match=message):
         ask(history)
     assert [found.benchmark for found in history.query(last=1)] == ["sort"]
+    with pytest.raises(TypeError, match="missing 1 required positional argument: 'path'"):
+        sp_.History.add(history)
 
 
 def test_a_pair_is_written_and_named(tmp_path: Path, suite: sp.Suite) -> None:

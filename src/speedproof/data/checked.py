@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 R = TypeVar("R")
 _WORDS = {int: "a whole number", float: "a number", str: "a text", bool: "True or False", NoneType: "None"}
+_NEAR = 0.66
 _LEAST = {
     "bootstrap": (0, "a number of samples, or 0 for no test"),
     "jobs": (1, "a number of threads, at least 1"),
@@ -58,9 +59,14 @@ def checked(*unchecked: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
                 if "alpha" in kwargs and "confidence" in signature.parameters:
                     risk = repr(kwargs["alpha"])
                     raise UsageError(f"alpha={risk}: give its complement, such as confidence=0.95") from None
-                name = next(iter(hints), "")
+                from difflib import get_close_matches  # not for calls as they should be
+
+                name = next(iter(signature.parameters), "")
                 if args and name not in unchecked and name in hints and not _fits(args[0], hints[name]):
                     _refuse(name, args[0], hints[name])
+                for name in kwargs.keys() - signature.parameters.keys():
+                    for near in get_close_matches(name, signature.parameters, 1, _NEAR):
+                        raise UsageError(f"{name}=: no such argument; do you mean {near}=?") from None
                 return function(*args, **kwargs)
             given = bound.arguments
             for name, hint in hints.items():

@@ -26,6 +26,7 @@ from speedproof.data.units import PROCESSOR_TIMES, Direction, Unit, direction_of
 from speedproof.errors import UsageError
 from speedproof.measuring.execute import Job, Run, RunError, execute, execute_some, shell_command
 from speedproof.measuring.runs import Executor, RunEnd, Wanted
+from speedproof.options import quantile_of
 
 ACCOUNTED = (
     *PROCESSOR_TIMES, "memory", "minor-faults", "major-faults", "voluntary-switches", "involuntary-switches",
@@ -101,6 +102,8 @@ def check_names(metrics: Sequence[OutputMetric], events: Sequence[str]) -> None:
         name = metric.name
         if name in ("time", "energy", *ACCOUNTED):
             raise UsageError(f"--metric {name}: the runner measures that itself; choose another name")
+        if quantile_of(name) is not None:
+            raise UsageError(f"--metric {name}: that is a percentile of the runs; choose another name")
         if name in events:
             raise UsageError(f"--metric {name}: a counter of --perf has that name; choose another one")
         if name in seen:
