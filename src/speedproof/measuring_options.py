@@ -140,9 +140,7 @@ class Measuring(Struct, frozen=True, kw_only=True):
         tuple[str, ...], "[VERSION:]KEY=VALUE", "add to the environment of every version or of one"
     ] = ()
     cwd: Annotated[str, "DIR", "working directory of the commands"] = ""
-    timeout: Annotated[
-        Seconds | None, "S", "end a run, or a command around it, after S seconds", values.positive_seconds
-    ] = None
+    timeout: Annotated[Seconds | None, "S", "end a run, or a command around it, after S seconds"] = None
     no_shell: Annotated[
         bool, "--no-shell, -N", "start the commands directly (the default)", Excludes("shell")
     ] = False

@@ -23,8 +23,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("speedproof")
     group.addoption(
         "--race-seconds",
-        type=float,
-        default=2.0,
+        default="2",
         metavar="S",
         help="what each race() may take before it is undecided, which passes (default: 2)",
     )
@@ -34,7 +33,7 @@ class Racer:
     """What the fixture ``race`` is: call it with the old function and the new one."""
 
     def __init__(self, request: pytest.FixtureRequest) -> None:
-        self._seconds = float(request.config.getoption("--race-seconds"))
+        self._seconds = request.config.getoption("--race-seconds")
 
     def __call__(
         self,
@@ -58,16 +57,21 @@ class Racer:
         from speedproof.api.sessions import raced, seconds_given
         from speedproof.conclude.claims import Outcome
         from speedproof.declaring import proportion_given
+        from speedproof.errors import SpeedproofError
         from speedproof.measuring.runs import seed_or_new
         from speedproof.measuring_options import until_decided
         from speedproof.reporting.numbers import share
 
+        __tracebackhide__ = True
         seed = seed_or_new(seed)
-        margin = proportion_given("margin", margin)
-        confidence = proportion_given("confidence", confidence, '0.99 or "99%"')
-        longest = seconds_given(self._seconds if max_time is None else max_time)
-        m = until_decided(margin, confidence, longest, seed)
-        result = raced((reference, candidate), Request(m), args, kwargs, clock=clock)
+        limit = ("--race-seconds", self._seconds) if max_time is None else ("max_time", max_time)
+        try:
+            margin = proportion_given("margin", margin)
+            confidence = proportion_given("confidence", confidence, '0.99 or "99%"')
+            m = until_decided(margin, confidence, seconds_given(*limit), seed)
+            result = raced((reference, candidate), Request(m), args, kwargs, clock=clock)
+        except SpeedproofError as error:
+            raise error.with_traceback(None) from None  # the line of the test tells more
         if result.finding.outcome is Outcome.FAIL:
             (report,) = result.reports()
             answer = report.headline[0]

@@ -94,7 +94,7 @@ def positive(text: str) -> float:
 
 
 def seconds(given: object) -> float:
-    """A time to wait: seconds, or with a unit as in 2m, finite and not negative."""
+    """A time that something may take: seconds, or with a unit as in 2m, finite and above 0."""
     text = str(given)
     number = text.strip().rstrip("abcdefghijklmnopqrstuvwxyz")
     unit = text.strip().removeprefix(number)
@@ -104,12 +104,6 @@ def seconds(given: object) -> float:
         value = -1.0
     if not 0 <= value < float("inf"):
         raise ValueError(f"{text!r} is not a time; give seconds, or a unit as in 90s, 2m or 1h")
-    return value
-
-
-def positive_seconds(given: object) -> float:
-    """A time that something may take, in seconds: finite and above 0."""
-    value = seconds(given)
     if value == 0:
         raise ValueError(f"{given!r} leaves no time; give more than 0 seconds")
     return value

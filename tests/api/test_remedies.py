@@ -87,12 +87,25 @@ def test_numpys_scalars_are_numbers() -> None:
     with pytest.raises(sp.SpeedproofError, match="seed=-1: expected a whole number, 0 or more"):
         sp_.rank(one, seed=np.int64(-1))
     given = (np.float32(9), None, "9", "5s", "2m")
-    assert [seconds_given(time) for time in given] == [9.0, math.inf, 9.0, 5.0, 120.0]
+    assert [seconds_given("max_time", time) for time in given] == [9.0, math.inf, 9.0, 5.0, 120.0]
     for wrong in (0, np.nan, "-1", "9 lives"):
         with pytest.raises(sp.SpeedproofError, match=r"max_time=.*; give (more than 0 )?seconds"):
-            seconds_given(wrong)
+            seconds_given("max_time", wrong)
     with pytest.raises(sp.SpeedproofError, match="max_time='True' is not a time; give seconds"):
         sp_.race(len, sum, max_time=True)
+
+
+@pytest.mark.parametrize(("ask", "wrong", "remedy"), [
+    (lambda s, level: sp_.hpt(s, confidences=[level]), 95, "95%"),
+    (lambda s, share: sp_.model(s, quantiles=[share], bootstrap=0), 50, "50%"),
+    (lambda s, share: sp_.model(s, undersampling=share, bootstrap=1), 20, "20%"),
+    (lambda s, time: sp_.measure({"a": "true", "b": "true"}, timeout=time, max_runs=1).result(), -1, "90s"),
+])  # fmt: skip
+def test_what_is_proposed_is_taken(ask: Callable[[sp.Suite, object], object], wrong: int, remedy: str) -> None:
+    suite = sp.Suite.of_samples({"sort": {"old": OLD * 3, "new": NEW * 3}})
+    with pytest.raises(sp.SpeedproofError, match=f"(you mean|as in) {remedy}"):
+        ask(suite, wrong)
+    ask(suite, remedy)
 
 
 def test_a_gate_counts_what_is_missing() -> None:

@@ -194,7 +194,7 @@ def test_a_mark_of_the_details_has_a_footnote() -> None:
 
 @pytest.mark.parametrize(("text", "value"), [
     ("20s", 20), ("2m", 120), ("1 h", 3600), ("0.5", 0.5), ("90sec", 90),
-    *((text, None) for text in ("", "s", "3q", "-1", "nan", "inf")),
+    *((text, None) for text in ("", "s", "3q", "-1", "nan", "inf", "0", "0m")),
 ])  # fmt: skip
 def test_times_have_units(text: str, value: float | None) -> None:
     with nullcontext() if value else pytest.raises(ValueError, match="time"):

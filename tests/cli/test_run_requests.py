@@ -166,7 +166,7 @@ def test_another_metric_decides_afterwards() -> None:
     assert verdict("--review", "r.jsonl") == ("score", "faster", 2.0)
     assert verdict("--review", "r.jsonl", "--decide-by", "cost") == ("cost", "slower", 0.5)
     assert verdict("--review", "r.jsonl", "--decide-by", "time")[0] == "time"
-    assert verdict("--resume", "r.jsonl", "--max-time", "0") == ("score", "faster", 2.0)
+    assert verdict("--resume", "r.jsonl", "--max-time", "1e-9") == ("score", "faster", 2.0)
     assert verdict("--resume", "r.jsonl", "--decide-by", "cost")[:2] == ("cost", "slower")
     message = refused("--review", "r.jsonl", "--decide-by", "energy")
     assert "--decide-by energy: no such metric; available: time, user, system, cpu, memory" in message
@@ -261,6 +261,8 @@ def test_what_review_and_resume_cannot_heed_is_refused() -> None:
     ("run --max-rums 3 a", "unknown option --max-rums; did you mean --max-runs?"),
     ("run --max-time=x a", "invalid value for '--max-time': 'x' is not a time; give seconds"),
     ("run --fail-on x", "invalid value for '--fail-on': 'x' is not one of"),
+    *((f"{words} --max-time 0", "invalid value for '--max-time': '0' leaves no time; give more than 0 seconds")
+      for words in ("run a b", "bisect A..B a", "gate --suite s")),
     ("run a --revisions", "option '--revisions' requires an argument"),
     ("gate --revisions --runs 3 -- a", "option '--revisions' requires an argument"),
     ("run a b --undecided pass", "--undecided needs --gate; give that, too"),

@@ -166,7 +166,7 @@ def bisect_revisions(
     request: BisectRequest,
     file: Path,
     *,
-    max_time: float | None,
+    max_time: float,
     tell: Callable[[str], object],
     watch: Callable[[str, Callable[[], BisectionFinding]], object],
 ) -> BisectResult:
@@ -212,7 +212,7 @@ def bisect_revisions(
                     block=before.block,
                 ):
                     watch(stage.value, search.finding)
-                    if max_time is not None and runner.spent >= max_time:
+                    if runner.spent >= max_time:
                         reason = f"{max_time:g} s were allowed"
                         break
                 else:

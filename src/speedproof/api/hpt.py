@@ -11,7 +11,7 @@ from speedproof.api.given import two_versions
 from speedproof.data.checked import checked
 from speedproof.data.names import left_out
 from speedproof.data.suite import Suite
-from speedproof.declaring import proportion_given
+from speedproof.declaring import EXAMPLES, proportion_given
 from speedproof.errors import Parameter, UsageError
 from speedproof.protocols.caveats import machine_speeds
 from speedproof.protocols.hpt import AS_GIVEN, CONFIDENCES, RELATIVE, claims, entries_of_pairs
@@ -31,7 +31,7 @@ def hpt(
     reference: str | None = None,
     candidate: str | None = None,
     metric: str | None = None,
-    confidences: Sequence[float] = CONFIDENCES,
+    confidences: Sequence[float | str] = CONFIDENCES,
     speedups: Sequence[float] = (),
     scores: Literal["relative", "given"] = "relative",
     alpha_benchmark: float | None = None,
@@ -48,7 +48,7 @@ def hpt(
         The versions; by default the first, and the other one where there are two.
     metric : str, optional
         The main one of the suite by default.
-    confidences : sequence of float
+    confidences : sequence of float or str
         Values of r for the r-speedup.
     speedups : sequence of float
         Say with which confidence the winner is more than this much faster.
@@ -82,7 +82,8 @@ def hpt(
     for speedup in speedups:
         if not 0 < speedup < math.inf:
             raise UsageError(f"speedups={speedup}: expected factors, positive and finite")
-    confidences = [proportion_given("confidences", r, "0.95") for r in confidences]
+    asked = (proportion_given("confidences", r, EXAMPLES["LEVEL"]) for r in confidences)
+    levels = tuple(dict.fromkeys(asked)) or CONFIDENCES
     first, second = two_versions(suite, reference, candidate, "HPT")
     metric = suite.main_metric if metric is None else metric
     if metric not in suite.metrics:
@@ -96,7 +97,6 @@ def hpt(
         raise UsageError(
             "\n  ".join([f"no benchmark of {first} can be compared with one of {second}", *problems])
         )
-    levels = tuple(dict.fromkeys(confidences)) or CONFIDENCES
     given = scores == "given"
     for pair in (
         p for p in pairs if given and p.reference.unit in _COSTS and not p.reference.higher_is_better

@@ -97,11 +97,11 @@ def model(
     bootstrap: int = 200,
     distance: Distance | None = None,
     fast: bool = False,
-    undersampling: float | None = None,
+    undersampling: float | str | None = None,
     rounding: bool = True,
     seed: int = 0,
     jobs: int = 1,
-    quantiles: Sequence[float] = (),
+    quantiles: Sequence[float | str] = (),
     below: Sequence[str | float] = (),
     metrics: bool = False,
     delta: str | float = 0.0,
@@ -135,7 +135,7 @@ def model(
     fast : bool
         Choose the mixture of more than 3,000 values (otherwise 10,000) by groups of neighbours, and stop adding
         components early in the bootstrap.
-    undersampling : float, optional
+    undersampling : float or str, optional
         Bootstrap samples hold this share of the values, 1 at most.
     rounding : bool
         Try again on the grid of the values, where the test rejects.
@@ -143,7 +143,7 @@ def model(
         Of all random numbers.
     jobs : int
         Threads; the answer does not depend on them.
-    quantiles : sequence of float
+    quantiles : sequence of float or str
         Probabilities whose quantiles are wanted.
     below : sequence of str or float
         Values in the unit of the samples, such as "12ms", whose P[X <= value] is wanted.
@@ -180,20 +180,19 @@ def model(
     else:
         suite = Suite.of_samples({"values": suite}, unit=unit, metric=metric)
     components_given(components=components, max_components=max_components)
-    if undersampling is not None:
-        undersampling = proportion_given("undersampling", undersampling, "0.9", share)
-    quantiles = [proportion_given("quantiles", p, "0.99") for p in quantiles]
+    part = None if undersampling is None else proportion_given("undersampling", undersampling, "0.9", share)
+    shares = tuple(proportion_given("quantiles", p, "0.99") for p in quantiles)
     samples = list(suite.samples.items())
     given = [Parameter("delta", delta), *(Parameter("below", value) for value in below)]
     values = [_in_unit(one, [sample for _, sample in samples]) for one in given]
-    asked = Questions(tuple(quantiles), tuple(values[1:]), metrics, values[0], observations)
+    asked = Questions(shares, tuple(values[1:]), metrics, values[0], observations)
     inner = jobs if len(samples) == 1 else 1
 
     def one(sample: Sample) -> Analysis | DataError:
         try:
             return analyse(
                 sample, N=bootstrap, seed=seed, components=components, compatible=compatible, K_max=max_components,
-                distance=distance, c=undersampling,
+                distance=distance, c=part,
                 fast=fast, rounding=rounding, others=family == "auto", jobs=inner,
             )  # fmt: skip
         except DataError as error:

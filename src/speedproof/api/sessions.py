@@ -27,7 +27,7 @@ from speedproof.errors import UsageError
 from speedproof.measuring.drivers import CallableExecutor, calls_needed
 from speedproof.measuring.store import new_head
 from speedproof.measuring_options import Measuring
-from speedproof.values import positive_seconds
+from speedproof.values import seconds
 
 _SEPARATOR = re.compile(r"^(?:#[ \t]*)?---+[ \t]*(.*?)[ \t]*$", re.MULTILINE)
 _OPTIONS = ("confidence", "margin", "max_time", "precision")
@@ -47,7 +47,7 @@ def measure(
     max_runs: int | None = None,
     warmup: int | None = 1,
     shell: str = "",
-    timeout: float | None = None,
+    timeout: float | str | None = None,
     output: Literal["null", "capture"] = "null",
     ignore_failure: bool = False,
     save: str | Path | None = None,
@@ -76,8 +76,8 @@ def measure(
         Runs of each before those that count; None: until they are steady.
     shell : str
         The shell that carries the commands out; none by default.
-    timeout : float, optional
-        Seconds after which a run is ended.
+    timeout : float or str, optional
+        Seconds, or with a unit, after which a run is ended.
     output : {"null", "capture"}
         What becomes of standard output: nothing, or it is kept for error messages.
     ignore_failure : bool
@@ -145,12 +145,12 @@ def measure(
 
 def _asked(max_time: float | str | None, **given: Any) -> Request:
     """The request that keyword arguments make."""
-    return Request(replace(options_of(Measuring, **given), max_time=seconds_given(max_time)))
+    return Request(replace(options_of(Measuring, **given), max_time=seconds_given("max_time", max_time)))
 
 
-def seconds_given(given: object) -> float:
+def seconds_given(name: str, given: object) -> float:
     """The time limit in seconds; None means unlimited."""
-    return math.inf if given is None else read_given("max_time", given, "", positive_seconds)
+    return math.inf if given is None else read_given(name, given, "", seconds)
 
 
 @checked("args", "kwargs", "reference", "candidates")

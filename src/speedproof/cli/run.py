@@ -174,7 +174,7 @@ class BisectOptions(CommandOptions, frozen=True, kw_only=True):
         Title("when it ends"),
     ] = 0.01
     confidence: Annotated[float, "LEVEL", "of the proofs, and of the set of commits (default: 0.95)"] = 0.95
-    max_time: Annotated[float, "S", "seconds, builds not counted; 0 for no limit (default: 600)"] = 600.0
+    max_time: Annotated[float, "S", "seconds, builds not counted (default: 600)"] = 600.0
     resume: Annotated[Resume, Title("results")] = None
     json: Annotated[bool, "the result as JSON"] = False
 
@@ -214,7 +214,7 @@ def _bisect(asked: BisectOptions, console: Console) -> int:
 
     with ends_as_ctrl_c():
         result = bisect_revisions(
-            request, path, max_time=asked.max_time or None, tell=console.remark, watch=watch
+            request, path, max_time=asked.max_time, tell=console.remark, watch=watch
         )
     console.remark(f"every run is in {path}")
     console.answer(
