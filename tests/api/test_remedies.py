@@ -101,7 +101,9 @@ def test_numpys_scalars_are_numbers() -> None:
     (lambda s, share: sp_.model(s, undersampling=share, bootstrap=1), 20, "20%"),
     (lambda s, time: sp_.measure({"a": "true", "b": "true"}, timeout=time, max_runs=1).result(), -1, "90s"),
 ])  # fmt: skip
-def test_what_is_proposed_is_taken(ask: Callable[[sp.Suite, object], object], wrong: int, remedy: str) -> None:
+def test_what_is_proposed_is_taken(
+    ask: Callable[[sp.Suite, object], object], wrong: int, remedy: str
+) -> None:
     suite = sp.Suite.of_samples({"sort": {"old": OLD * 3, "new": NEW * 3}})
     with pytest.raises(sp.SpeedproofError, match=f"(you mean|as in) {remedy}"):
         ask(suite, wrong)

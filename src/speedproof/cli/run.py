@@ -213,9 +213,7 @@ def _bisect(asked: BisectOptions, console: Console) -> int:
             warned.add(stage)
 
     with ends_as_ctrl_c():
-        result = bisect_revisions(
-            request, path, max_time=asked.max_time, tell=console.remark, watch=watch
-        )
+        result = bisect_revisions(request, path, max_time=asked.max_time, tell=console.remark, watch=watch)
     console.remark(f"every run is in {path}")
     console.answer(
         lambda: to_json("bisect", [result.exported()]),
