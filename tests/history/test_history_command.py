@@ -26,6 +26,7 @@ from tests.command import git, hyperfine, speedproof
 from tests.history.measured import committed, grown, lines
 
 import speedproof as sp
+from speedproof.api.history import measurable
 from speedproof.data.session_file import PlannedVersion
 from speedproof.data.suite import Key
 from speedproof.history.alarms import HistoryAlarm, find_alarms
@@ -312,7 +313,7 @@ def test_another_machine_proves_nothing_of_an_alarm(tmp_path: Path, suspect: Sus
     assert len(history.store.machines()) == 1
     tracks = (alarm.track, replace(alarm.track, basis="bee"), replace(alarm.track, series=2))
     with pytest.raises(sp.SpeedproofError, match="is of the machine ant, not of cow"):
-        history.measurable([replace(alarm, track=track) for track in tracks[:2]], "cow")
+        measurable([replace(alarm, track=track) for track in tracks[:2]], "cow")
     known = {n: StoredSeries(n, Key("nap", metric), "s", False) for n, metric in ((1, "time"), (2, "cpu"))}
     alarms = find_alarms(tracks, known, history.store.decisions(), every=200.0, last=30)
     assert [(a.track.basis, a.track.series, a.confirmed) for a in alarms] == [

@@ -409,7 +409,7 @@ class History:
         """
         series = next(s for s in self.store.all_series() if s.id == alarm.track.series)
         path, suite, benchmark = os.fspath(session), read_suite(session), series.key.benchmark
-        self.measurable([alarm], machine, facts_of(suite))
+        measurable([alarm], machine, facts_of(suite))
         if not alarm.track.anchored:
             machine = alarm.track.basis
         measured = self._measured_again(alarm, series.key, suite, path)
@@ -438,29 +438,6 @@ class History:
         why = remeasured(series.key.metric, alarm.track.basis)
         self.store.decide(alarm.bad.sha, state, reason=why, who=user(), benchmark=benchmark)
         return shown
-
-    @staticmethod
-    def measurable(
-        alarms: Sequence[HistoryAlarm], machine: str = "", facts: Mapping[str, str] | None = None
-    ) -> list[HistoryAlarm]:
-        """The alarms that can be measured again on a machine: this one, or the one given by name or facts.
-
-        A slowdown on one machine may be none on another. Where none is left, whose they are is told.
-        """
-        if facts is None:
-            from speedproof.measuring.system import snapshot
-
-            facts = snapshot()
-        kept = [alarm for alarm in alarms if _is_of(alarm, machine, facts)]
-        if alarms and not kept:
-            at, basis = alarms[0].bad.sha, alarms[0].track.basis
-            here = machine or facts.get("cpu") or facts.get("host") or UNKNOWN
-            raise UsageError(
-                f"the alarm at {short_name(at)} is of the machine {basis}, not of {here}: measure it there; "
-                "if both are one machine, add ",
-                Parameter("machine", basis, f"machine {quote(basis)}"),
-            )
-        return kept
 
     def _refuse_another(self, alarm: HistoryAlarm, of: StoredSeries, now: float) -> None:
         """Refuse a measurement of an alarm's good commit that is far from all stored ones."""
@@ -582,6 +559,29 @@ class History:
 def _is_there(store: str) -> bool:
     """Whether a readable store exists; an empty file does not count."""
     return Path(store).exists() and Path(store).stat().st_size > 0
+
+
+def measurable(
+    alarms: Sequence[HistoryAlarm], machine: str = "", facts: Mapping[str, str] | None = None
+) -> list[HistoryAlarm]:
+    """The alarms that can be measured again on a machine: this one, or the one given by name or facts.
+
+    A slowdown on one machine may be none on another. Where none is left, whose they are is told.
+    """
+    if facts is None:
+        from speedproof.measuring.system import snapshot
+
+        facts = snapshot()
+    kept = [alarm for alarm in alarms if _is_of(alarm, machine, facts)]
+    if alarms and not kept:
+        at, basis = alarms[0].bad.sha, alarms[0].track.basis
+        here = machine or facts.get("cpu") or facts.get("host") or UNKNOWN
+        raise UsageError(
+            f"the alarm at {short_name(at)} is of the machine {basis}, not of {here}: measure it there; "
+            "if both are one machine, add ",
+            Parameter("machine", basis, f"machine {quote(basis)}"),
+        )
+    return kept
 
 
 def _is_of(alarm: HistoryAlarm, machine: str, facts: Mapping[str, str]) -> bool:

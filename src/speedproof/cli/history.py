@@ -230,7 +230,7 @@ def _watch(asked: WatchOptions, console: Console) -> int:
 
 def _confirm(asked: ConfirmOptions, console: Console) -> int:
     """Measure as 'run --revisions' does, and file the result."""
-    from speedproof.api.history import UNKNOWN
+    from speedproof.api.history import UNKNOWN, measurable
     from speedproof.api.run_plan import new_session
     from speedproof.cli.run import RunOptions, run
 
@@ -244,7 +244,7 @@ def _confirm(asked: ConfirmOptions, console: Console) -> int:
         what = "unconfirmed alarm" if asked.commit is None else f"alarm at {asked.commit}"
         of = "" if asked.shared.benchmark is None else f" of {asked.shared.benchmark}"
         raise UsageError(f"there is no {what}{of}: see 'speedproof history watch{result.followed.options}'")
-    here = history.measurable(alarms, asked.machine or "")
+    here = measurable(alarms, asked.machine or "")
     here = [alarm for alarm in here if alarm.bad == here[0].bad]
     alarm, *others = [alarm for alarm in here if not alarm.confirmed] or here
     if others:
