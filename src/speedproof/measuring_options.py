@@ -19,7 +19,6 @@ from speedproof.options import (
 )
 
 Positive = Annotated[int, Meta(ge=1)]
-Seconds = Annotated[float, Meta(gt=0)]
 Share = Annotated[float, Meta(gt=0, lt=1)]
 MeasuredOutput = Annotated[
     Output,
@@ -87,7 +86,7 @@ class Measuring(Struct, frozen=True, kw_only=True):
         "build each revision K times, with another number for {seed} in --build each time, and use fresh builds "
         "in every block: what is proven then holds for the code, not for one build of it; --runs is how often "
         "each build runs (default: 5)",
-        Excludes("min_runs max_runs"),
+        Excludes("min_runs max_runs precision stop_at_proof"),
     ] = None
     plan: Annotated[
         bool,
@@ -140,7 +139,9 @@ class Measuring(Struct, frozen=True, kw_only=True):
         tuple[str, ...], "[VERSION:]KEY=VALUE", "add to the environment of every version or of one"
     ] = ()
     cwd: Annotated[str, "DIR", "working directory of the commands"] = ""
-    timeout: Annotated[Seconds | None, "S", "end a run, or a command around it, after S seconds"] = None
+    timeout: Annotated[
+        Annotated[float, Meta(gt=0)] | None, "S", "end a run, or a command around it, after S seconds"
+    ] = None
     no_shell: Annotated[
         bool, "--no-shell, -N", "start the commands directly (the default)", Excludes("shell")
     ] = False
@@ -206,7 +207,7 @@ class Measuring(Struct, frozen=True, kw_only=True):
         "--runs, -r N",
         "exactly N runs of each version",
         values.count,
-        Excludes("min_runs max_runs stop_at_proof"),
+        Excludes("min_runs max_runs precision stop_at_proof"),
     ] = None
     max_time: Annotated[
         float,
@@ -245,11 +246,6 @@ class Measuring(Struct, frozen=True, kw_only=True):
         """The policy of every benchmark, all of which share a risk; None without a gate."""
         usual: MeasuredPolicy = get_args(MeasuredPolicy)[0]
         return usual if self.gate and not self.policy else self.policy
-
-
-def until_decided(margin: float, confidence: float, max_time: float, seed: int) -> Measuring:
-    """Until it is known whether a slowdown exceeds the margin; a race would stop at any difference."""
-    return Measuring(gate=True, margin=margin, confidence=confidence, max_time=max_time, seed=seed)
 
 
 STORED = (

@@ -18,7 +18,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from speedproof import values
-from speedproof.declaring import FIRST, Argument, Excludes, Formats, Needs, Taken, read_toml
+from speedproof.declaring import FIRST, Argument, Excludes, Formats, Needs, Taken, read_toml, refuse
 from speedproof.errors import UsageError
 
 QuestionName = Literal["typical", "mean", "median", "single run", "touati2009", "p90", "p95", "p99", "p99.9"]
@@ -258,6 +258,21 @@ class Judging(Struct, frozen=True, kw_only=True):
         "median: Kolmogorov-Smirnov p-values as in the article's R (default) or exact under ties (R >= 4.2)",
     ] = "legacy"
     bootstrap: Annotated[bool, "2009 protocol: use the bootstrap where it would ask for 30 runs"] = False
+
+
+_RULES = {
+    "always_welch": ("mean", ""),
+    "ks_rule": ("median", " (--details asks it)"),
+    "bootstrap": ("touati2009", " (--protocol touati2009 asks it)"),
+}
+
+
+def refuse_rules(given: Mapping[str, str], protocols: Sequence[str]) -> None:
+    """Refuse rules of protocols that are not asked."""
+    chosen = {"protocol", "quantile"} & given.keys()
+    for rule, (protocol, how) in _RULES.items():
+        if protocol not in protocols:
+            refuse(given, rule, because=f"the protocol {protocol} is not asked{'' if chosen else how}")
 
 
 class BenchmarkSettings(Struct, frozen=True):

@@ -23,6 +23,9 @@ class Frame:
 class Junk:
     """What no argument takes."""
 
+    def __repr__(self) -> str:
+        return "Junk"
+
 
 OLD, NEW = [1.0, 1.1, 1.2, 1.05, 1.0], [0.9, 0.8, 0.85, 0.9, 0.95]
 TWO = {"a": "true", "b": "true"}
@@ -88,6 +91,8 @@ def suite() -> sp.Suite:
     *((lambda s, ask=ask: ask(sp.Suite.from_records([])), "the suite is empty")
       for ask in (sp_.compare_suite, sp_.pictures)),
     (lambda s: sp_.race(1, 2), r"functions, not 1: sp.race\(old, new\)"),
+    (lambda s: sp_.race(np.arange(1000.0), len), r"^a race is between functions, not array.{,30}: sp.race"),
+    (lambda s: sp.mixture.fit([math.nan, *OLD]), r"leave out what is missing \(NaN\) or infinite"),
     (lambda s: sp_.measure("./old"), "commands by version"),
     *((lambda s, b=b: sp_.measure({"a": "true", "b": b}), "b: expected a command") for b in (5, ["x", 5])),
     (lambda s: sp_.race(list, (lambda: (yield))), "runs nothing yet"),
@@ -130,6 +135,7 @@ def suite() -> sp.Suite:
     *((lambda s, ask=ask, n=n: ask(s, max_components=n), f"max_components={n}: expected 1 to 32")
       for ask, n in ((sp_.rank, 1000), (sp_.rank, 0), (sp_.model, 33))),
     (lambda s: sp.model(s, components=0), "^components=0: expected 1 to 32"),
+    (lambda s: sp.model(s, components=2, distance="cvm"), "^components=2 makes no test; leave out distance='cvm'"),
     (lambda s: sp.rank(s, resamples=1), "resamples=1: an interval needs at least 10"),
     *((lambda s, make=make: make(np.zeros(3, "f8,f8")), r"give one of its columns.*Suite\.from_frame")
       for make in (sp.sample, sp.mixture.fit)),
@@ -165,6 +171,7 @@ def test_what_is_of_no_kind_is_refused_by_every_argument(
         sp.Suite.of_samples: {"samples": {"a": OLD}}, sp.Suite.from_frame: {"frame": {"t": OLD}, "value": "t"},
         sp.Corpus: {"place": tmp_path / "c"}, sp.History: {}, sp.hpt(suite).r_speedup: {"confidence": 0.5},
         sp.Corpus.build: {"files": ["examples/gcc/O2.json"], "place": tmp_path / "d"},
+        corpus.query: {}, sp.sample(OLD).per_process: {},
         corpus.compare: {"workers": 1}, corpus.model: {"workers": 1}, corpus.changes: {"workers": 1},
         history.add: {"path": tmp_path / "runs.txt"}, history.export: {}, history.import_: {}, history.query: {},
         history.changes: {}, history.alarms: {}, history.page: {"folder": tmp_path / "p"},
@@ -181,6 +188,8 @@ def test_what_is_of_no_kind_is_refused_by_every_argument(
                 function(*call.args, **call.kwargs)
             asked += 1
     assert asked > 150
+    with pytest.raises(sp.SpeedproofError, match=r"^pairs= and reference=, candidate= excl"):
+        corpus.compare("O2", "O3", pairs="all")
 
 
 @pytest.mark.parametrize(("ask", "message"), [

@@ -60,6 +60,15 @@ def test_speedups_share_a_picture_by_candidate() -> None:
         assert told in refused("plot", *files, "--kind", "forest", *words)
 
 
+@pytest.mark.parametrize(("kind", "option"), [
+    ("forest", "--max-components 3"), ("qq", "--max-components 3"), ("cdf", "--reference old"),
+])  # fmt: skip
+def test_what_no_picture_shows_is_refused(kind: str, option: str) -> None:
+    files = [table(f"{v}.csv", {"sort": (1.0, 1.1, 1.25, 1.3)}) for v in ("old", "new")]
+    told = refused("plot", *files, "--kind", kind, *option.split(), "-o", "x.svg")
+    assert told.strip().endswith(f"leave out {option}")
+
+
 @pytest.mark.parametrize(
     ("largest", "unit"),
     [(3e-13, "ps"), (3e-8, "ns"), (3e-3, "ms"), (3e-22, "1e-22 s"), (1e15, "1e15 s"), (9e306, "1e306 s")],

@@ -183,6 +183,12 @@ def test_where_chooses_rows(gcc: Path) -> None:
     ("corpus compare {c} --reference O9 --candidate O2", "there is no version O9; available: O2, O3"),
     ("corpus compare {c} --reference O2 --candidate O2", "not compared with itself"),
     ("corpus compare {c} --metric energy", "there is no metric energy"),
+    ("corpus compare {c} --bootstrap", "unknown option --bootstrap"),
+    ("corpus compare {c} --ks-rule r422", "the protocol median is not asked (--details asks it)"),
+    ("corpus compare {c} --always-welch --quantile 0.9", "the protocol mean is not asked; leave out --always"),
+    ("corpus model {c} --max-components 0", "--max-components 0: expected 1 to 32 components"),
+    ("corpus changes {c} --workers 0", "--workers 0: expected a number of processes"),
+    ("corpus query {c} ''", "'' is no query"),
     ("corpus compare {c} --where 'foo > 1'", "there is no column foo; a corpus has row, benchmark"),
 ])  # fmt: skip
 def test_errors_say_what_to_do(gcc: Path, argv: str, message: str) -> None:

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from speedproof.api.given import (
     alpha_of,
     as_measured,
+    components_given,
     floor_of,
     no_step,
     options_of,
@@ -36,6 +37,7 @@ from speedproof.data.checked import checked
 from speedproof.data.names import enumerate_names
 from speedproof.data.record import FileResults, Record
 from speedproof.data.suite import Key, Suite
+from speedproof.declaring import exclusive
 from speedproof.errors import UsageError
 from speedproof.formats.source import ReadOptions
 from speedproof.formats.suites import all_there, names_given, read_files, turned
@@ -165,6 +167,7 @@ class Corpus:
         named = [version_given(name, tuple(manifest.versions), place.name) for name in versions]
         return question(self.place, where, named)
 
+    @checked()
     def query(self, sql: str) -> pa.Table:
         """Run SQL over the tables ``corpus`` and ``rejects`` and return an Arrow table."""
         return query(self.place, sql)
@@ -226,6 +229,9 @@ class Corpus:
         SpeedproofError
             An unknown version or metric, a folder of other answers, a cluster that cannot be used or is lost.
         """
+        named = {"pairs": pairs, "reference": reference, "candidate": candidate}
+        given = {name: f"{name}=" for name, value in named.items() if value is not None}
+        exclusive({"pairs": ("reference", "candidate")}, given)
         how = _ready("compare", How(out, workers or cores(), dask, started, done))
         from speedproof.api.suites import protocols_given
         from speedproof.corpus.conclude import conclude
@@ -268,7 +274,7 @@ class Corpus:
         *,
         metric: str | None = None,
         where: str | None = None,
-        components: int = 9,
+        max_components: int = 9,
         bootstrap: int = 200,
         fast: bool = False,
         seed: int = 0,
@@ -282,11 +288,12 @@ class Corpus:
 
         The other parameters are those of :meth:`compare`; the answers are a row a sample.
         """
+        components_given(max_components=max_components)
         how = _ready("model", How(out, workers or cores(), dask, started, done))
         from speedproof.corpus.model import ModelAsked, model
 
         manifest = opened(self.place)[1]
-        asked = ModelAsked(_metric(manifest, metric), where, components, bootstrap, fast, seed)
+        asked = ModelAsked(_metric(manifest, metric), where, max_components, bootstrap, fast, seed)
         return CorpusModelled(model(self.place, asked, how), tuple(manifest.versions))
 
     @checked()

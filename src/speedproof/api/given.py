@@ -105,11 +105,6 @@ def alpha_of(confidence: object, kind: Callable[[object], float] = level) -> flo
     return rest(proportion_given("confidence", confidence, EXAMPLES["LEVEL"], kind))
 
 
-def any_alpha(confidence: object) -> float:
-    """The same, for confidence levels that may be below one half."""
-    return alpha_of(confidence, any_level)
-
-
 def version_given(name: str, versions: Sequence[str], where: str = "") -> str:
     """The version that is meant: by its name, the short one of a report, part of its path, or a commit's hash."""
     meant = version_of(name, versions)

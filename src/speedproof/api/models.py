@@ -180,6 +180,10 @@ def model(
     else:
         suite = Suite.of_samples({"values": suite}, unit=unit, metric=metric)
     components_given(components=components, max_components=max_components)
+    untested = Parameter("bootstrap", 0) if components is None else Parameter("components", components)
+    for idle in (Parameter("distance", distance), Parameter("undersampling", undersampling)):
+        if idle.value is not None and not (bootstrap and components is None):
+            raise UsageError(untested, " makes no test; leave out ", idle)
     part = None if undersampling is None else proportion_given("undersampling", undersampling, "0.9", share)
     shares = tuple(proportion_given("quantiles", p, "0.99") for p in quantiles)
     samples = list(suite.samples.items())

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from speedproof import plot
-from speedproof.api.given import quantile_measured
+from speedproof.api.given import components_given, quantile_measured
 from speedproof.api.rankings import by_benchmark
 from speedproof.arrays import FloatArray
 from speedproof.conclude.suite import SuiteComparison, compare_suite
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 KINDS = ("histogram", "density", "cdf", "order", "violins", "qq", "forest")
 _OF_BENCHMARKS = ("histogram", "density", "cdf", "violins")
 """Pictures of all versions of a benchmark; the others, except the forest, show a single sample."""
+_WITHOUT_MIXTURES = ("density", "qq", "forest")
 
 
 class ResultPlots:
@@ -52,7 +53,7 @@ def pictures(
     kind: str = "histogram",
     *,
     reference: str | None = None,
-    max_components: int = 9,
+    max_components: int | None = None,
     remark: Callable[[str], object] = lambda text: None,
 ) -> list[tuple[str, Any]]:
     """Draw a suite: a picture of each benchmark, of each sample, or of all speedups.
@@ -65,8 +66,8 @@ def pictures(
         What the picture is.
     reference : str, optional
         Of the speedups in a forest; the first version by default.
-    max_components : int
-        Largest number of components of the mixtures.
+    max_components : int, optional
+        Largest number of components of the mixtures, where the picture shows them; 9 by default.
     remark : callable
         Told why a sample has no mixture, or no picture.
 
@@ -88,6 +89,13 @@ def pictures(
     ['O3']
     """
     one_of("kind", kind, KINDS)
+    components_given(max_components=max_components)
+    if max_components is not None and kind in _WITHOUT_MIXTURES:
+        raise UsageError(
+            f"a {kind} shows no mixture; leave out ", Parameter("max_components", max_components)
+        )
+    if reference is not None and kind != "forest" and not suite.commands:
+        raise UsageError(f"a {kind} shows no speedup; leave out ", Parameter("reference", reference))
     if kind == "forest":
         return _forests(suite, reference)
     if kind in _OF_BENCHMARKS:
@@ -100,7 +108,7 @@ def pictures(
     for key, version, samples in pictures:
         name = " ".join(part for part in (key.benchmark, key.metric * (len(metrics) > 1), version) if part)
         try:
-            drawn.append((name, _picture(key, samples, kind, max_components, remark)))
+            drawn.append((name, _picture(key, samples, kind, max_components or 9, remark)))
         except DataError as error:
             problems.append(f"{name}: {error}")
     if not drawn:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
-from speedproof.api.given import any_alpha
+from speedproof.api.given import alpha_of
 from speedproof.data.checked import checked
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Record, Suite
@@ -76,7 +76,7 @@ def speedup_test(
         because = Parameter("original", True), " has its own rules; leave "
         raise UsageError(*because, Parameter("always_welch"), " and ", Parameter("ks_rule"), " out")
     config = str(config)
-    alpha = None if confidence is None else any_alpha(confidence)
+    alpha = None if confidence is None else alpha_of(confidence, any_level)
     precision = proportion_given("precision", precision, '0.05 or "5%"', any_level)
     more = names_given(higher_is_better)
     read = list(read_records(config, format="speedup-test", options=ReadOptions(unit=unit)))

@@ -22,7 +22,6 @@ from speedproof.cli.files import (
     write_answer,
 )
 from speedproof.declaring import FIRST, Excludes, Needs, Taken, Title
-from speedproof.errors import UsageError
 from speedproof.reporting.model import Report
 
 
@@ -85,13 +84,6 @@ class CompareOptions(options.CommandOptions, frozen=True, kw_only=True):
     reading: options.Reading
 
 
-_RULES_OF = {
-    "always_welch": ("mean", "--protocol mean"),
-    "ks_rule": ("median", "--protocol median, or --details"),
-    "bootstrap": ("touati2009", "--protocol touati2009"),
-}
-
-
 def run(asked: CompareOptions, console: Console) -> int:
     """Carry the command out; 1 when a ``--fail-on`` condition is met."""
     from speedproof.api.given import as_measured, quantile_measured, rules_of  # not for the help alone
@@ -112,9 +104,7 @@ def run(asked: CompareOptions, console: Console) -> int:
         protocols = options.DETAILS if read else options.ASKED
     else:
         protocols = ("mean", "median") if asked.protocol == "both" else (asked.protocol,)
-    for name, (protocol, whose) in _RULES_OF.items():
-        if protocol not in protocols and name in asked.given:
-            raise UsageError(f"{asked.given[name]} is a rule of another protocol: ask for {whose}")
+    options.refuse_rules(asked.given, protocols)
     rules = rules_of(as_measured(asked.judging, whole.question), protocols)
     suite = whole.select(metric=asked.choosing.metric) if asked.why else whole
     reference, candidates = suite.sides(reference)

@@ -24,6 +24,7 @@ from speedproof.options import (
     Fast,
     Json,
     Judging,
+    Modelling,
     Output,
     Quantiles,
     Reading,
@@ -31,6 +32,7 @@ from speedproof.options import (
     answer,
     handed,
     quantile_name,
+    refuse_rules,
 )
 from speedproof.reporting.model import Report, Reported, to_json
 from speedproof.values import place
@@ -105,7 +107,7 @@ class CompareCorpusOptions(WorkOptions, frozen=True, kw_only=True):
     ] = None
     quantile: Quantiles = ()
     why: Annotated[Explained, Excludes("pairs")] = False
-    judging: Annotated[Judging, Taken("comparing")]
+    judging: Annotated[Judging, Taken("comparing", leave="bootstrap")]
     store: Store = None
     output: Annotated[
         Output,
@@ -121,10 +123,9 @@ class CompareCorpusOptions(WorkOptions, frozen=True, kw_only=True):
 class ModelCorpusOptions(WorkOptions, frozen=True, kw_only=True):
     """Fit a mixture to every sample."""
 
-    components: Annotated[int, "K", "largest number of components (default: 9)", Title("modelling")] = 9
+    modelling: Annotated[Modelling, Taken("modelling", take="max_components seed")]
     bootstrap_samples: Annotated[int, "N", "of the test; 0: no test (default: 200)"] = 200
     fast: Fast = False
-    seed: Annotated[int, "SEED", "of all random numbers (default: 0)"] = 0
     json: Json = False
 
 
@@ -194,6 +195,7 @@ def _compare(asked: CompareCorpusOptions, console: Console) -> int:
     measured = quantile_measured(question)
     usual = (measured,) if measured else DETAILS if output.details else ASKED
     protocols = tuple(dict.fromkeys(map(quantile_name, asked.quantile))) or usual
+    refuse_rules(asked.given, protocols)
     rules = rules_of(as_measured(asked.judging, question))
     how = {"pairs": pairs, "rules": rules, "protocols": protocols}
     answers = _worked("comparing parts", sp.Corpus.compare, asked, console, **how)
@@ -227,7 +229,8 @@ def _compare(asked: CompareCorpusOptions, console: Console) -> int:
 
 
 def _model(asked: ModelCorpusOptions, console: Console) -> int:
-    models = _worked("modelling parts", sp.Corpus.model, asked, console, bootstrap=asked.bootstrap_samples)
+    how = {**handed(sp.Corpus.model, asked.modelling), "bootstrap": asked.bootstrap_samples}
+    models = _worked("modelling parts", sp.Corpus.model, asked, console, **how)
     return _shown("model", models.models, models.reports(), console, json=asked.json)
 
 

@@ -142,7 +142,7 @@ def _plot(asked: PlotOptions, console: Console) -> int:
         suite, reference = load_chosen(asked.files, asked.reading, asked.choosing, console)
     with console.progress("drawing", None) as ticker:
         if asked.joint is None:
-            most = asked.modelling.max_components
+            most = asked.modelling.max_components if "max_components" in asked.given else None
             drawn = sp.pictures(
                 suite, asked.kind, reference=reference, max_components=most, remark=console.remark
             )

@@ -29,7 +29,7 @@ class ModelAsked(Struct, frozen=True):
 
     metric: str
     where: str | None = None
-    components: int = 9
+    max_components: int = 9
     bootstrap: int = 200
     fast: bool = False
     seed: int = 0
@@ -80,7 +80,7 @@ def model_part(task: Task) -> int:
         }  # fmt: skip
         try:
             fitted = analyse(
-                sample, N=asked.bootstrap, seed=asked.seed, K_max=asked.components, fast=asked.fast
+                sample, N=asked.bootstrap, seed=asked.seed, K_max=asked.max_components, fast=asked.fast
             )
         except DataError as error:
             modelled.append(row | {"note": str(error)})

@@ -204,7 +204,8 @@ def _reads_only(connection: duckdb.DuckDBPyConnection, sql: str) -> None:
         return
     if kinds != ["SELECT"]:
         raise UsageError(
-            f"{sql}: a query is one SELECT and only reads; to save its rows, add '> FILE' to the command"
+            f"{sql!r} is no query, which is one SELECT and only reads; to save its rows, add '> FILE' to the "
+            "command"
         )
 
 

@@ -37,6 +37,7 @@ _LEAST = {
     "looks": (1, "how many looks there are, at least one"),
     "max_pairs": (1, "at least one pair of runs"),
     "seed": (0, "a whole number, 0 or more"),
+    "workers": (1, "a number of processes, at least 1"),
     "warmup": (0, "a number of runs, 0 or more, or None until they are steady"),
 }
 
