@@ -82,7 +82,11 @@ def test_what_a_text_tells_to_change_is_an_argument_and_an_option() -> None:
     options = {p.name for command in every_command().values() for p in command.params}
     named, written = set(), set()
     for _, node in nodes("."):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Parameter":
+        if not (
+            isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Parameter"
+        ):
+            continue
+        if isinstance(node.args[0], ast.Constant):  # else it is named where that comes from
             words = [ast.unparse(given).removeprefix("f'").strip("'\"") for given in node.args]
             named.add(words[0])
             written.add(words[2].split()[0] if len(words) > 2 else words[0])

@@ -9,7 +9,7 @@ from inspect import get_annotations
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeVar, get_args, get_origin
 
 from speedproof import values
-from speedproof.errors import FormatError, UsageError
+from speedproof.errors import FormatError, Parameter, UsageError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -184,7 +184,7 @@ def read_given(name: str, value: Any, example: str, parse: Callable[[Any], T]) -
         return parse(value)
     except (ValueError, TypeError) as error:
         remedy = f"; give {example}" if example and not str(error).endswith("?") else ""
-        raise UsageError(f"{name}={error}{remedy}") from None
+        raise UsageError(Parameter(name, None, f"{name.replace('_', '-')} "), f"{error}{remedy}") from None
 
 
 def proportion_given(

@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 import time
+from argparse import ArgumentTypeError
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -23,10 +24,21 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("speedproof")
     group.addoption(
         "--race-seconds",
-        default="2",
+        type=_seconds,
+        default=2.0,
         metavar="S",
         help="what each race() may take before it is undecided, which passes (default: 2)",
     )
+
+
+def _seconds(text: str) -> float:
+    """A limit as argparse reads it."""
+    from speedproof.values import seconds
+
+    try:
+        return seconds(text)
+    except ValueError as error:
+        raise ArgumentTypeError(str(error)) from None
 
 
 class Racer:
@@ -53,30 +65,28 @@ class Racer:
         Arguments are as of :func:`speedproof.race`; ``max_time`` is by default what ``--race-seconds`` says, 2.
         The result's ``verdict``, ``lower`` and ``upper`` may be asserted, too.
         """
-        from speedproof.api.run_plan import Request
-        from speedproof.api.sessions import raced, seconds_given
+        from speedproof.api.sessions import raced, request_of
         from speedproof.conclude.claims import Outcome
-        from speedproof.declaring import proportion_given
         from speedproof.errors import SpeedproofError
         from speedproof.measuring.runs import seed_or_new
-        from speedproof.measuring_options import until_decided
         from speedproof.reporting.numbers import share
 
         __tracebackhide__ = True
         seed = seed_or_new(seed)
-        limit = ("--race-seconds", self._seconds) if max_time is None else ("max_time", max_time)
+        longest = self._seconds if max_time is None else max_time
         try:
-            margin = proportion_given("margin", margin)
-            confidence = proportion_given("confidence", confidence, '0.99 or "99%"')
-            m = until_decided(margin, confidence, seconds_given(*limit), seed)
-            result = raced((reference, candidate), Request(m), args, kwargs, clock=clock)
+            # A race without a policy would stop at any difference.
+            asked = request_of(
+                longest, policy="no-regression", margin=margin, confidence=confidence, seed=seed
+            )
+            result = raced((reference, candidate), asked, args, kwargs, clock=clock)
         except SpeedproofError as error:
             raise error.with_traceback(None) from None  # the line of the test tells more
         if result.finding.outcome is Outcome.FAIL:
             (report,) = result.reports()
             answer = report.headline[0]
             pytest.fail(
-                f"slower by more than {share(margin)}: {answer.text}; {answer.aside}, "
+                f"slower by more than {share(asked.measuring.margin or 0.0)}: {answer.text}; {answer.aside}, "
                 f"{result.blocks} runs of each in the order of seed={seed}",
                 pytrace=False,
             )

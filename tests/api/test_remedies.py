@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import speedproof as sp
-from speedproof.api.sessions import seconds_given
+from speedproof.api.sessions import request_of
 from speedproof.data.suite import Record
 
 OLD, NEW = [1.0, 1.1, 1.2, 1.05, 1.0], [0.9, 0.8, 0.85, 0.9, 0.95]
@@ -86,11 +86,11 @@ def test_numpys_scalars_are_numbers() -> None:
             sp_.race(len, sum, max_runs=wrong)
     with pytest.raises(sp.SpeedproofError, match="seed=-1: expected a whole number, 0 or more"):
         sp_.rank(one, seed=np.int64(-1))
-    given = (np.float32(9), None, "9", "5s", "2m")
-    assert [seconds_given("max_time", time) for time in given] == [9.0, math.inf, 9.0, 5.0, 120.0]
+    given: Any = (np.float32(9), None, "9", "5s", "2m")
+    assert [request_of(time).measuring.max_time for time in given] == [9.0, math.inf, 9.0, 5.0, 120.0]
     for wrong in (0, np.nan, "-1", "9 lives"):
         with pytest.raises(sp.SpeedproofError, match=r"max_time=.*; give (more than 0 )?seconds"):
-            seconds_given("max_time", wrong)
+            request_of(wrong)
     with pytest.raises(sp.SpeedproofError, match="max_time='True' is not a time; give seconds"):
         sp_.race(len, sum, max_time=True)
 

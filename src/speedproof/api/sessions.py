@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
+from reprlib import repr as shortened
 from typing import Any, Literal
 
 from msgspec.structs import replace
@@ -22,12 +23,10 @@ from speedproof.api.run_start import begun, question_of
 from speedproof.api.session_results import RaceResult
 from speedproof.data.checked import checked
 from speedproof.data.session_file import PlannedBenchmark, PlannedVersion
-from speedproof.declaring import read_given
 from speedproof.errors import UsageError
 from speedproof.measuring.drivers import CallableExecutor, calls_needed
 from speedproof.measuring.store import new_head
 from speedproof.measuring_options import Measuring
-from speedproof.values import seconds
 
 _SEPARATOR = re.compile(r"^(?:#[ \t]*)?---+[ \t]*(.*?)[ \t]*$", re.MULTILINE)
 _OPTIONS = ("confidence", "margin", "max_time", "precision")
@@ -121,7 +120,7 @@ def measure(
             'one command has nothing to be compared with: give two or more, sp.measure({"old": "./old", '
             '"new": "./new"})'
         )
-    asked = _asked(
+    asked = request_of(
         max_time,
         confidence=confidence,
         margin=margin,
@@ -143,14 +142,10 @@ def measure(
     return Measurement(head, executor, question, path=save, warmup=warmup, ignore_failure=ignore_failure)
 
 
-def _asked(max_time: float | str | None, **given: Any) -> Request:
-    """The request that keyword arguments make."""
-    return Request(replace(options_of(Measuring, **given), max_time=seconds_given("max_time", max_time)))
-
-
-def seconds_given(name: str, given: object) -> float:
-    """The time limit in seconds; None means unlimited."""
-    return math.inf if given is None else read_given(name, given, "", seconds)
+def request_of(max_time: float | str | None, **given: Any) -> Request:
+    """The request that keyword arguments make; None of ``max_time`` means unlimited."""
+    m = options_of(Measuring, max_time=max_time, **given)
+    return Request(m if max_time is not None else replace(m, max_time=math.inf))
 
 
 @checked("args", "kwargs", "reference", "candidates")
@@ -210,7 +205,7 @@ def race(
     ('faster', True)
     """
     limits = {"min_runs": min_runs, "max_runs": max_runs, "seed": seed}
-    asked = _asked(max_time, confidence=confidence, margin=margin, precision=precision, **limits)
+    asked = request_of(max_time, confidence=confidence, margin=margin, precision=precision, **limits)
     return raced((reference, *candidates), asked, args, kwargs, names=names, clock=clock)
 
 
@@ -229,12 +224,15 @@ def raced(
     for function in functions:
         if not callable(function):
             raise UsageError(
-                f"a race is between functions, not {function!r}: sp.race(old, new); commands are sp.measure's"
+                f"a race is between functions, not {shortened(function)}: sp.race(old, new); commands are "
+                "sp.measure's"
             )
     if isinstance(args, str) or not isinstance(args, Sequence):
-        raise UsageError(f"args={args!r}: expected a list of the arguments to call the functions with")
+        raise UsageError(
+            f"args={shortened(args)}: expected a list of the arguments to call the functions with"
+        )
     if kwargs is not None and not isinstance(kwargs, Mapping):
-        raise UsageError(f"kwargs={kwargs!r}: expected a mapping of names to arguments")
+        raise UsageError(f"kwargs={shortened(kwargs)}: expected a mapping of names to arguments")
     labels = list(names) if names is not None else _names(functions)
     if len(labels) != len(functions) or len(set(labels)) != len(labels):
         raise UsageError(f"{len(functions)} functions need as many different names, not {', '.join(labels)}")

@@ -14,7 +14,7 @@ from msgspec import Struct
 from msgspec.structs import force_setattr, replace
 
 from speedproof.arrays import FloatArray, Groups, IntArray, NDArray, batches, groups_of, numbered, stacked
-from speedproof.data.checked import checked
+from speedproof.data.checked import checked, one_of
 from speedproof.data.names import plural
 from speedproof.data.units import PROCESSOR_TIMES, Direction, Unit, counted, direction_of, parse_unit
 from speedproof.errors import DataError, Parameter, UsageError
@@ -274,6 +274,7 @@ class Sample(Alike, Struct, frozen=True, eq=False, dict=True):
         Sample
             Not nested; itself when it was not.
         """
+        one_of("location", location, ("mean", "median"))
         if not self.nested:
             return self
         if location not in self.__dict__:

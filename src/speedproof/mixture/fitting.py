@@ -202,7 +202,7 @@ def standardise(values: ArrayLike) -> tuple[FloatArray, float, float]:
     if x.size < 2:
         raise DataError(f"a mixture needs at least two values, not {x.size}")
     if not (isfinite(x[0]) and isfinite(x[-1])):  # sorted: infinities are at the ends, NaN is last
-        raise DataError("a mixture needs finite values")
+        raise DataError("a mixture needs finite values; leave out what is missing (NaN) or infinite")
     spread = float(x[-1]) - float(x[0])
     if spread == 0.0:
         raise DataError(f"all {x.size} values are equal: a constant sample has no mixture")
