@@ -66,7 +66,7 @@ class Racer:
         The result's ``verdict``, ``lower`` and ``upper`` may be asserted, too.
         """
         from speedproof.api.sessions import raced, request_of
-        from speedproof.conclude.claims import Outcome
+        from speedproof.conclude.claims import Demand, Outcome
         from speedproof.errors import SpeedproofError
         from speedproof.measuring.runs import seed_or_new
         from speedproof.reporting.numbers import share
@@ -77,7 +77,7 @@ class Racer:
         try:
             # A race without a policy would stop at any difference.
             asked = request_of(
-                longest, policy="no-regression", margin=margin, confidence=confidence, seed=seed
+                longest, policy=Demand().policy, margin=margin, confidence=confidence, seed=seed
             )
             result = raced((reference, candidate), asked, args, kwargs, clock=clock)
         except SpeedproofError as error:

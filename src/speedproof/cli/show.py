@@ -186,7 +186,7 @@ class ModelOptions(CommandOptions, frozen=True, kw_only=True):
         int | None,
         "K",
         "exactly K; the test of fit is left out, as it is made for a K that BIC chose",
-        Excludes("max_components bootstrap distance fast undersampling ignore_rounding"),
+        Excludes("max_components bootstrap fast ignore_rounding"),  # and what sp.model refuses beside it
     ] = None
     family: Annotated[
         Literal["mixture", "auto"],
