@@ -177,7 +177,7 @@ def test_steps_of_the_first_level_against_every_ratio(
     """At each ratio of two runs and between them; of few runs and many, of few values and many."""
     monkeypatch.setattr(hpt_steps, "LISTED", listed)
     rng = np.random.default_rng(3)
-    duels = []
+    duels: list[Duel] = []
     for few, a, b in product((3, 30, 12) * 2, (1, 2, 5, 40), (1, 2, 5, 40)):
         if a * b < 400:
             x, y = (rng.integers(0, most, rng.integers(few, few + 10)) for most in (a, b))
