@@ -29,7 +29,9 @@ BOTH = " ".join(GCC)
 ASKED: dict[str, Ask] = {
     f"compare {BOTH}": lambda: sp.compare_suite(gcc()),
     f"compare {BOTH} --reference O3 --confidence 99%":
-        lambda: sp.compare_suite(gcc(), reference="O3", confidence=0.99),
+        lambda: sp.compare_suite(gcc(reference="O3"), confidence=0.99),
+    f"compare {O2} --reference sum --only s*":
+        lambda: sp.compare_suite(sp.read(O2, reference="sum", only="s*")),
     f"compare {BOTH} --margin 2% --only s*": lambda: sp.compare_suite(gcc(only="s*"), margin="2%"),
     f"compare {BOTH} --protocol median --skip sieve":
         lambda: sp.compare_suite(gcc(skip="sieve"), protocols="median"),

@@ -22,7 +22,6 @@ from speedproof.api.given import (
     options_of,
     quantile_measured,
     rules_of,
-    version_given,
 )
 from speedproof.conclude.suite import SuiteComparison
 from speedproof.corpus.answers import How
@@ -34,7 +33,7 @@ from speedproof.corpus.place import Place
 from speedproof.corpus.read import query as query
 from speedproof.corpus.schema import Manifest, opened
 from speedproof.data.checked import checked
-from speedproof.data.names import enumerate_names
+from speedproof.data.names import enumerate_names, version_given
 from speedproof.data.record import FileResults, Record
 from speedproof.data.suite import Key, Suite
 from speedproof.declaring import exclusive

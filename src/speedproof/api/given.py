@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import os
-import shlex
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 from msgspec.structs import replace
 
-from speedproof.data.checked import one_of
-from speedproof.data.names import enumerate_names, nearest_of, version_of
+from speedproof.data.names import enumerate_names, version_given
 from speedproof.declaring import EXAMPLES, Option, fields, proportion_given, read_given
 from speedproof.errors import Parameter, UsageError
 from speedproof.options import ANY_LEVEL, decider_of, quantile_name
@@ -105,22 +103,6 @@ def alpha_of(confidence: object, kind: Callable[[object], float] = level) -> flo
     return rest(proportion_given("confidence", confidence, EXAMPLES["LEVEL"], kind))
 
 
-def version_given(name: str, versions: Sequence[str], where: str = "") -> str:
-    """The version that is meant: by its name, the short one of a report, part of its path, or a commit's hash."""
-    meant = version_of(name, versions)
-    if meant in versions:
-        return meant
-    from speedproof.reporting.names import short_names, spoken
-
-    short = short_names(versions)
-    names = dict(zip(versions, spoken(versions), strict=True))
-    called = [v for v in versions if name in (short[v], names[v])]
-    if len(called) == 1:
-        return called[0]
-    there = nearest_of(name, [*map(shlex.quote, short.values())])
-    raise UsageError(f"{where and f'{where}: '}there is no version {name}; {there}")
-
-
 def components_given(**asked: int | None) -> None:
     """Refuse numbers of components that no mixture has."""
     from speedproof.mixture.em import K_LIMIT
@@ -144,9 +126,7 @@ def two_versions(suite: Suite, reference: str | None, candidate: str | None, wha
         )
     if candidate is None:
         return first, others[0]
-    candidate = version_of(candidate, others)
-    one_of("candidate", candidate, others)
-    return first, candidate
+    return first, version_given(candidate, others)
 
 
 def of_metric(suite: Suite, metric: str | None) -> Suite:

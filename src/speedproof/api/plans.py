@@ -10,7 +10,7 @@ from msgspec import Struct
 from speedproof.api.given import no_step, of_metric, options_of, quantile_given, rules_of
 from speedproof.data.checked import checked, one_of
 from speedproof.data.given import metric_given, sample
-from speedproof.data.names import plural
+from speedproof.data.names import plural, version_given
 from speedproof.data.suite import Key, Pair, Suite
 from speedproof.declaring import proportion_given
 from speedproof.errors import DataError, UsageError
@@ -155,6 +155,4 @@ def _pairs(
     if len(suite.versions) == 1 and reference is None:
         return [Pair(key, one, one) for (key, _), one in suite.samples.items()]
     first, others = suite.sides(reference)
-    if candidate is not None:
-        one_of("candidate", candidate, others)
-    return list(suite.pair(first, candidate or others[0]).pairs)
+    return list(suite.pair(first, version_given(candidate or others[0], others)).pairs)

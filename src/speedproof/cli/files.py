@@ -39,20 +39,12 @@ def load_chosen(
 ) -> tuple[sp.Suite, str | None]:
     """The benchmarks and the metric that are asked for, and the reference by its name in the suite."""
     suite = load(paths, reading, choosing)
-    return select(suite, choosing, console), reference_of(suite, choosing)
+    return select(suite, choosing, console), suite.versions[0] if choosing.reference else None
 
 
 def pairs_in(suite: sp.Suite, reference: str) -> int:
     """How many samples there are to hold against one of the reference."""
     return sum(v != reference and (key, reference) in suite.samples for key, v in suite.samples)
-
-
-def reference_of(suite: sp.Suite, choosing: Choosing) -> str | None:
-    """The reference that is asked for, by its name in the suite."""
-    from speedproof.api.given import version_given
-
-    name = choosing.reference
-    return version_given(name, suite.versions) if name and len(suite.versions) > 1 else name
 
 
 def joint_of(

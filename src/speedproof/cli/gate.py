@@ -14,7 +14,6 @@ from speedproof.cli.files import (
     check_outputs,
     load,
     pairs_in,
-    reference_of,
     report_leftovers,
     report_no_floor,
     say_mapped,
@@ -214,7 +213,7 @@ def _decided(
 
     choosing = replace(asked.choosing, metric=asked.metric[-1] if asked.metric else None)
     suite = _load(asked)
-    reference = reference_of(suite, choosing) or suite.versions[0]
+    reference = suite.versions[0]
     suite = select(suite, choosing, console)
     report_leftovers(suite, console)
     demand = demanding(suite, before, settings.policy, settings.margin)
@@ -294,9 +293,8 @@ def _load(asked: GateOptions) -> "sp.Suite":
     except FormatError as error:
         measures = "; 'speedproof run --gate' measures commands" * (error.message == "no such file")
         raise FormatError(error.path, error.where, *error.parts, measures) from None
-    reference = reference_of(suite, asked.choosing)
-    two = len(suite.versions) == 2 and not (suite.commands and reference is None)
-    if two or (asked.look is None and suite.versions and of_session(suite, reference)[0]):
+    two = len(suite.versions) == 2 and not (suite.commands and asked.choosing.reference is None)
+    if two or (asked.look is None and suite.versions and of_session(suite)[0]):
         return suite
     raise UsageError(
         f"a gate compares one version with one other, but these files hold {', '.join(suite.versions)}; "

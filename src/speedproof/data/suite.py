@@ -18,7 +18,7 @@ from msgspec.structs import force_setattr, replace
 
 from speedproof.arrays import FloatArray
 from speedproof.data.checked import checked
-from speedproof.data.names import enumerate_names, nearest_of, plural, version_of, wanted
+from speedproof.data.names import enumerate_names, nearest_of, plural, version_given, wanted
 from speedproof.data.record import (
     Alikes,
     Item,
@@ -120,7 +120,7 @@ class Suite(Alike, Struct, frozen=True, eq=False, dict=True):
     Attributes
     ----------
     versions : tuple of str
-        In order of first appearance.
+        In order of first appearance, after the reference that :func:`speedproof.read` was given.
     samples : mapping of (Key, str) to Sample
         The sample of a version on a key.
     residue : tuple of Residue
@@ -301,12 +301,6 @@ class Suite(Alike, Struct, frozen=True, eq=False, dict=True):
         UsageError
             An unknown reference, or one version only.
         """
-        reference = None if reference is None else version_of(reference, self.versions)
-        if reference is not None and reference not in self.versions:
-            available = enumerate_names(self.versions)
-            raise UsageError(
-                Parameter("reference", reference), f": there is no such version; available: {available}"
-            )
         if len(self.versions) < 2:
             if not self.versions:
                 raise UsageError("the suite is empty: it holds no sample")
@@ -323,7 +317,7 @@ class Suite(Alike, Struct, frozen=True, eq=False, dict=True):
                 parts.append(", or measure both: speedproof run OLD_COMMAND NEW_COMMAND")
             lost = why_left_out(self.skipped)[:_NAMED]
             raise UsageError(*parts, *(f"\n  left out: {line}" for line in lost))
-        first = self.versions[0] if reference is None else reference
+        first = self.versions[0] if reference is None else version_given(reference, self.versions)
         return first, tuple(v for v in self.versions if v != first)
 
     @classmethod

@@ -26,7 +26,7 @@ from typing import Any, Literal
 from msgspec.structs import replace
 
 from speedproof.data.checked import checked
-from speedproof.data.names import natural, nearest_of
+from speedproof.data.names import natural, nearest_of, version_given
 from speedproof.data.record import FileResults, Item, Record, RecordTable, Skipped, each_record, why_left_out
 from speedproof.data.suite import Suite
 from speedproof.data.units import Direction
@@ -75,7 +75,8 @@ def read(
     match : {"name", "position"}
         How the benchmarks of versions are matched.
     reference : str, optional
-        One of the benchmarks of a single file, to compare them with each other.
+        The version that the others are compared with, the first of the suite. One of the benchmarks of a single
+        file makes versions of them, to compare them with each other.
     only, skip, metric
         As in :meth:`~speedproof.data.suite.Suite.select`; everything by default.
     where : str, optional
@@ -123,7 +124,7 @@ def read(
     if plain and not (reference and len(paths) == 1) and all(map(_in_tables, items.values())):
         named = zip(versions.labels_of(arguments), paths, strict=True)
         suite = _usable([(name, item) for name, path in named for item in items[path]], commands=False)
-        return _chosen(suite, only, skip, metric, first)
+        return _chosen(suite, reference, only, skip, metric, first)
     once = {path: list(each_record(of)) for path, of in items.items()}
     read_all = [once[path] for path in paths]
     for i, argument in enumerate(arguments if asked else ()):
@@ -152,13 +153,22 @@ def read(
     if more:
         all_there(more, (record.metric for _, record in labelled if isinstance(record, Record)))
         labelled = [(of, turned(item, more) if isinstance(item, Record) else item) for of, item in labelled]
-    return _chosen(_usable(labelled, commands=commands), only, skip, metric, first)
+    return _chosen(_usable(labelled, commands=commands), reference, only, skip, metric, first)
 
 
 def _chosen(
-    suite: Suite, only: str | Sequence[str], skip: str | Sequence[str], metric: str | None, first: int | None
+    suite: Suite,
+    reference: str | None,
+    only: str | Sequence[str],
+    skip: str | Sequence[str],
+    metric: str | None,
+    first: int | None,
 ) -> Suite:
     chosen = suite.select(only, skip, metric)
+    if reference is not None:
+        more = suite.benchmarks if len(suite.versions) == 1 else ()
+        head = version_given(reference, (*chosen.versions, *more))
+        chosen = replace(chosen, versions=tuple(sorted(chosen.versions, key=head.__ne__)))
     if first is None:
         return chosen
     samples, others = (

@@ -18,7 +18,7 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from speedproof.data.names import enumerate_names, is_url, joined, natural, nearest_of, version_of
+from speedproof.data.names import enumerate_names, is_url, joined, natural, version_given, version_of
 from speedproof.data.record import Record, Skipped
 from speedproof.errors import Parameter, UsageError
 from speedproof.formats.reading import changed, records_of
@@ -91,10 +91,7 @@ def of_version(
     labelled = versions_of_one(stem_of(path), path, records)
     labelled, _ = of_benchmarks(labelled, argument.version, alone=True)
     there = list(dict.fromkeys(label for label, record in labelled if isinstance(record, Record)))
-    version = version_of(argument.version, there)
-    if version not in there:
-        nearest = nearest_of(argument.version, there)
-        raise UsageError(f"{path}: there is no version {argument.version}; {nearest}")
+    version = version_given(argument.version, there, path)
     name = argument.name or (version if alone else "")
     kept = [
         item
@@ -207,7 +204,8 @@ def of_benchmarks(
     labels, measured = {of for of, r in labelled if isinstance(r, Record)}, records_of(r for _, r in labelled)
     benchmarks = {r.benchmark for r in measured}
     hyperfine = alone and {(r.path, r.tool) for r in measured} == {(measured[0].path, "hyperfine")}
-    if len(labels) > 1 or len(benchmarks) < 2 or not (reference in benchmarks or hyperfine):
+    among = reference is not None and version_of(reference, list(benchmarks)) in benchmarks
+    if len(labels) > 1 or len(benchmarks) < 2 or not (among or hyperfine):
         return labelled, False
     return [
         (r.benchmark, replace(r, benchmark=of)) if isinstance(r, Record) else (of, r) for of, r in labelled
