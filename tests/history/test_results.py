@@ -516,6 +516,17 @@ def test_results_print_themselves(tmp_path: Path) -> None:
     assert (told["every"], told["last"]) == (EVERY, LAST), "as the history looks for them"
 
 
+def test_dates_that_are_given_order_what_git_does_not(tmp_path: Path) -> None:
+    """In any zone: the last moment of 2024 in New York is the first of 2025 in Greenwich."""
+    history = sp.History(tmp_path / "s.db", tmp_path)
+    assert repr(history) == f"<History: {tmp_path / 's.db'}>"
+    for k, started in enumerate(("2025-12-01", "2025-01-01T04:59", "2024-12-31T23:58-05:00")):
+        history.add(
+            write(tmp_path / f"{k}.txt", [1 + k, 2]), commit=f"c{k}", started=started, benchmark="sort"
+        )
+    assert [commit.sha for commit in history.changes().commits] == ["c2", "c1", "c0"]
+
+
 @pytest.mark.parametrize("seed", [1, 6])
 def test_the_size_of_an_alarm_is_the_step_at_its_commit(seed: int) -> None:
     """20 % slower for ten commits, one later outlier: the return raises no alarm, and the size is the step's."""

@@ -36,6 +36,7 @@ from speedproof.history.commits import (
     commit_address,
     current_branch,
     first_parent_order,
+    in_utc,
     resolve,
     short_name,
     tags,
@@ -101,6 +102,9 @@ class History:
         if "://" in self._where or _is_there(self._where):
             self.made()
 
+    def __repr__(self) -> str:
+        return f"<History: {self._opened.where if self._opened else self._where}>"
+
     @property
     def store(self) -> HistoryStore:
         """The store, for reading; a missing file is an error."""
@@ -152,7 +156,8 @@ class History:
         machine : str
             Your name of the machine, where what the file says does not identify it.
         started : str
-            When it was measured, ISO 8601; by default what the file says.
+            When it was measured, in ISO 8601; by default what the file says. Also the date of a commit of which
+            neither the file nor git knows one.
         format, unit, columns : optional
             As :func:`speedproof.read` takes them.
         benchmark : str
@@ -175,6 +180,11 @@ class History:
             A file that cannot be read, a commit that cannot be named, a metric of a benchmark
             that the store holds in another unit.
         """
+        moment = in_utc(started)
+        if started and not moment:
+            raise UsageError(
+                Parameter("started", started), ": expected ISO 8601, 2026-01-31 or 2026-01-31T12:00"
+            )
         commit, path, version = named_commit(os.fspath(path), commit)
         asked: dict[str, Any] = {
             "branch": current_branch(self.repository), "session": session, "anchor": anchor, "machine": machine,
@@ -182,7 +192,7 @@ class History:
         }  # fmt: skip
         if format is None and not version and (importer := importer_of(Path(path))) is not None:
             return add_all(self, path, importer, done=done, **asked)
-        asked |= {"started": started, "benchmark": benchmark, "where": where}
+        asked |= {"started": moment, "benchmark": benchmark, "where": where}
         if format is None and not version and (files := files_with_sessions(Path(path))):
             return add_all(self, path, files, done=done, together=True, commit=commit, **asked)
         return add_file(self, path, commit, format=format, version=version, **asked)

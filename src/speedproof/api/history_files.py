@@ -138,11 +138,14 @@ def version_named(name: str, suite: Suite, path: str, repository: str) -> str:
 
 
 def commit_of(
-    suite: Suite, version: str, commit: str | None, path: str, repository: str, *, named: bool
+    suite: Suite, version: str, commit: str | None, path: str, repository: str, *, named: bool, date: str = ""
 ) -> Commit:
-    """The commit of a version: as given, by its name, from the file's fields, by a hash, or else HEAD."""
+    """The commit of a version: as given, by its name, from the file's fields, by a hash, or else HEAD.
+
+    Its date is git's, the file's, or else the one given.
+    """
     fields = suite.fields.get(version, {})
-    date = next((fields[name][0] for name in _OF_DATE if fields.get(name)), "")
+    date = next((fields[name][0] for name in _OF_DATE if fields.get(name)), date)
     if commit is not None:
         return resolve(commit, repository, date=date, asked=True)
     if named:
@@ -210,9 +213,9 @@ def add_file(
     if anchor is not None:
         anchor = version_named(anchor, versions, path, history.repository)
     named = len(versions.versions) > 1 or bool(version and not command)
+    known: dict[str, Any] = {"path": path, "repository": history.repository, "named": named, "date": started}
     commits = {
-        name: _as_stored(history, commit_of(versions, name, commit, path, history.repository, named=named))
-        for name in versions.versions
+        name: _as_stored(history, commit_of(versions, name, commit, **known)) for name in versions.versions
     }
     added = history.made().add(
         versions,
