@@ -307,11 +307,14 @@ def test_what_is_no_question_is_refused(commits: str, run: Any, told: str) -> No
         sp.bisect(list(commits), run)
 
 
-def test_whole_numbers_are_read_to_the_unit() -> None:
+def test_whole_numbers_are_read_to_the_unit(tmp_path: Path) -> None:
     """While no commit varies its values are as fine as they are written, as those of compare: 1 of 1000 here."""
     seconds = {"a": 1000, "b": 1000, "c": 1100}
     found = sp.bisect(list(seconds), seconds.__getitem__, seed=1)
-    assert found.culprit == "c"
+    assert (found.culprit, repr(found)) == ("c", "<BisectResult: culprit c>")
+    sp.report(found, tmp_path / "x.json")
+    written = json.loads((tmp_path / "x.json").read_text())
+    assert (written["command"], written["results"][0]["commits"]) == ("bisect", [*seconds])
     assert 1.098 < found.finding.step_low < 1.1 < found.finding.step_high < 1.102
     seconds = {"a": 3, "b": 3, "c": 4}
     assert "too coarsely timed for a bound" in str(sp.bisect(list(seconds), seconds.__getitem__, seed=1))

@@ -290,6 +290,7 @@ def test_a_query_is_a_table_on_a_terminal(gcc: Path) -> None:
     model = ("corpus", "model", gcc, "--bootstrap-samples", "0", "--workers", "1", "--json")
     found = json.loads(speedproof(*model)[1])
     assert (found["command"], found["results"][0]["samples"]) == ("corpus model", 12)
+    assert found == json.loads(sp.Corpus(gcc).model(bootstrap=0, workers=1).to_json())
 
 
 def test_a_list_of_files(tmp_path: Path) -> None:

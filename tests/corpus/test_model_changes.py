@@ -88,6 +88,10 @@ def test_a_step_is_found_where_it_is(tmp_path: Path) -> None:
     assert (result.changes.series, result.changes.versions, result.changes.longest) == (3, 80, 80)
     assert (result.changes.confidence, result.changes.metric) == (0.95, "time")
     assert "1 change in 3 series of 80 versions" in str(result)
+    assert (repr(result), '"command": "corpus changes"' in result.to_json()) == (
+        "<CorpusChanged: 1 change>",
+        True,
+    )
     assert "change shows from" not in str(result)
     several = replace(result, changes=replace(result.changes, changes=(change,) * 9))
     for one, everything, rows, more in ((several, False, 7, 1), (several, True, 9, 0), (result, False, 1, 0)):

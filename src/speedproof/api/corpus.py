@@ -33,7 +33,7 @@ from speedproof.corpus.place import Place
 from speedproof.corpus.read import query as query
 from speedproof.corpus.schema import Manifest, opened
 from speedproof.data.checked import checked
-from speedproof.data.names import enumerate_names, version_given
+from speedproof.data.names import enumerate_names, plural, version_given
 from speedproof.data.record import FileResults, Record
 from speedproof.data.suite import Key, Suite
 from speedproof.declaring import exclusive
@@ -181,7 +181,7 @@ class Corpus:
         metric: str | None = None,
         confidence: float | str | None = None,
         margin: float | str | None = None,
-        protocols: Sequence[QuestionName] | None = None,
+        protocols: QuestionName | str | Sequence[str] | None = None,
         rules: Rules | None = None,
         where: str | None = None,
         store: str | os.PathLike[str] | None = None,
@@ -486,14 +486,19 @@ class CorpusComparison(Shown, Struct, frozen=True):
         return Reported((compared(self.conclusion, None, details=True, everything=True, drawn=drawn),))
 
     def __repr__(self) -> str:
-        return f"<CorpusComparison: {self.conclusion.comparisons} comparisons>"
+        return f"<CorpusComparison: {plural(self.conclusion.comparisons, 'comparison')}>"
 
 
 class CorpusModelled(Shown, Struct, frozen=True):
     """The mixtures of a corpus as a whole; each single one is a row of the Parquet files in ``models.answers``."""
 
+    command = "corpus model"
     models: CorpusModels
     versions: tuple[str, ...] = ()
+
+    def exported(self) -> CorpusModels:
+        """The result in the form for other programs."""
+        return self.models
 
     def reports(self) -> Iterable[Report]:
         """What they say together, in words."""
@@ -502,14 +507,19 @@ class CorpusModelled(Shown, Struct, frozen=True):
         return (modelled(self.models, self.versions),)
 
     def __repr__(self) -> str:
-        return f"<CorpusModelled: {self.models.samples} samples>"
+        return f"<CorpusModelled: {plural(self.models.samples, 'sample')}>"
 
 
 class CorpusChanged(Shown, Struct, frozen=True):
     """The changes along the versions of a corpus, in ``changes.changes``."""
 
+    command = "corpus changes"
     changes: CorpusChanges
     versions: tuple[str, ...] = ()
+
+    def exported(self) -> CorpusChanges:
+        """The result in the form for other programs."""
+        return self.changes
 
     def reports(self, *, everything: bool = False) -> Iterable[Report]:
         """The changes in words."""
@@ -518,4 +528,4 @@ class CorpusChanged(Shown, Struct, frozen=True):
         return (changed(self.changes, self.versions, everything=everything),)
 
     def __repr__(self) -> str:
-        return f"<CorpusChanged: {len(self.changes.changes)} changes>"
+        return f"<CorpusChanged: {plural(len(self.changes.changes), 'change')}>"

@@ -13,7 +13,7 @@ from msgspec.structs import asdict
 
 from speedproof.api.given import components_given, no_step, of_metric
 from speedproof.data.checked import checked
-from speedproof.data.names import left_out
+from speedproof.data.names import left_out, plural
 from speedproof.data.sample import Sample, Trait
 from speedproof.data.suite import Key, Suite
 from speedproof.data.units import parse_quantity, scale_of
@@ -48,7 +48,7 @@ class ModelResult(Shown, Struct, frozen=True, dict=True):
     >>> suite = sp.Suite.of_samples({"f": {"old": [1.0, 1.1, 1.2, 1.1, 3.0, 3.1, 3.2, 3.1]}})
     >>> found = sp.model(suite, bootstrap=0)
     >>> found, found.problems
-    (<ModelResult: 1 samples>, ())
+    (<ModelResult: 1 sample>, ())
     """
 
     models: tuple[tuple[Key, str, Sample, Analysis], ...]
@@ -81,7 +81,7 @@ class ModelResult(Shown, Struct, frozen=True, dict=True):
         return to_json("model", records)
 
     def __repr__(self) -> str:
-        return f"<ModelResult: {len(self.models)} samples>"
+        return f"<ModelResult: {plural(len(self.models), 'sample')}>"
 
 
 @checked()
@@ -301,7 +301,7 @@ class JointResult(Shown, Struct, frozen=True):
         return drawn
 
     def __repr__(self) -> str:
-        return f"<JointResult: {len(self.models)} samples by {' and '.join(self.metrics)}>"
+        return f"<JointResult: {plural(len(self.models), 'sample')} by {' and '.join(self.metrics)}>"
 
 
 @checked()

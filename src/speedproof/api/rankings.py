@@ -9,7 +9,7 @@ from msgspec import Struct
 from speedproof.api.given import alpha_of, components_given, no_step, of_metric
 from speedproof.conclude.suite import SuiteComparison, compare_suite
 from speedproof.data.checked import checked
-from speedproof.data.names import left_out
+from speedproof.data.names import left_out, plural
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair, Suite
 from speedproof.errors import DataError, Parameter, UsageError
@@ -85,7 +85,9 @@ class RankResult(Shown, Struct, frozen=True):
         )
 
     def __repr__(self) -> str:
-        return f"<RankResult: {len(self.benchmarks)} benchmarks, {len(self.suite.versions)} versions>"
+        return (
+            f"<RankResult: {plural(len(self.benchmarks), 'benchmark')}, {len(self.suite.versions)} versions>"
+        )
 
 
 def by_benchmark(suite: Suite, versions: tuple[str, ...]) -> dict[Key, dict[str, Sample]]:

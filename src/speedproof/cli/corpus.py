@@ -231,13 +231,15 @@ def _compare(asked: CompareCorpusOptions, console: Console) -> int:
 def _model(asked: ModelCorpusOptions, console: Console) -> int:
     how = {**handed(sp.Corpus.model, asked.modelling), "bootstrap": asked.bootstrap_samples}
     models = _worked("modelling parts", sp.Corpus.model, asked, console, **how)
-    return _shown("model", models.models, models.reports(), console, json=asked.json)
+    console.answer(models.to_json, models.reports, json=asked.json)
+    return _whole(models.models)
 
 
 def _changes(asked: CorpusChangesOptions, console: Console) -> int:
     of = asked.changes
     changes = _worked("reducing parts", sp.Corpus.changes, asked, console, **handed(sp.Corpus.changes, of))
-    return _shown("changes", changes.changes, changes.reports(everything=of.all), console, json=of.json)
+    console.answer(changes.to_json, lambda: changes.reports(everything=of.all), json=of.json)
+    return _whole(changes.changes)
 
 
 Result = TypeVar("Result")
@@ -256,12 +258,6 @@ def _worked(
             done=ticker.advance,
             **{**handed(work, asked), **more},
         )
-
-
-def _shown(action: str, answers: Any, reports: Iterable[Report], console: Console, *, json: bool) -> int:
-    """Write the answer."""
-    console.answer(lambda: to_json(f"corpus {action}", [answers]), lambda: reports, json=json)
-    return _whole(answers)
 
 
 def _whole(answers: Any) -> int:

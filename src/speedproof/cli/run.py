@@ -29,7 +29,6 @@ from speedproof.options import (
     handed,
     read_settings,
 )
-from speedproof.reporting.model import to_json
 from speedproof.reporting.names import enumerate_names
 
 _RESULTS = (".json", ".jsonl", ".csv")
@@ -216,7 +215,7 @@ def _bisect(asked: BisectOptions, console: Console) -> int:
         result = bisect_revisions(request, path, max_time=asked.max_time, tell=console.remark, watch=watch)
     console.remark(f"every run is in {path}")
     console.answer(
-        lambda: to_json("bisect", [result.exported()]),
+        result.to_json,
         replace(result, file=asked.resume or asked.measuring.save or LATEST).reports,
         json=asked.json,
     )

@@ -156,7 +156,7 @@ def _hpt(asked: HptOptions, console: Console) -> int:
         asked.output,
         console,
         lambda **shown: (report for result in results for report in result.reports(**shown)),
-        lambda: to_json("hpt", [result.as_record() for result in results]),
+        lambda: to_json("hpt", [result.exported() for result in results]),
     )
     return 0
 

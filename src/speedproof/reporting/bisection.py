@@ -61,9 +61,10 @@ class BisectResult(Shown, ExportedBisection, frozen=True):
     >>> import speedproof as sp
     >>> seconds = {"v1": 1.0, "a": 1.01, "b": 1.3, "c": 1.31, "v2": 1.3}
     >>> sp.bisect(list(seconds), seconds.__getitem__, seed=1)
-    <BisectResult: culprit, culprit b>
+    <BisectResult: culprit b>
     """
 
+    command = "bisect"
     file: str = ""
     reason: str = ""
     varied: bool | None = None
@@ -98,7 +99,7 @@ class BisectResult(Shown, ExportedBisection, frozen=True):
         return [Report("", headline, notes=tuple(_notes(self)), hints=hints)]
 
     def __repr__(self) -> str:
-        return f"<BisectResult: {self.finding.outcome.value}, culprit {self.culprit}>"
+        return f"<BisectResult: {self.finding.outcome.value}{f' {self.culprit}' if self.culprit else ''}>"
 
 
 def _headline(answer: BisectResult) -> Iterator[Text]:

@@ -14,7 +14,8 @@ from speedproof.history.commits import Commit, Followed
 from speedproof.history.rows import DECIDED, Announced, StoredSeries, Triage, remeasured, standing
 from speedproof.history.tracks import Track, measured_commits
 from speedproof.protocols.noise_floor import NoiseFloor
-from speedproof.reporting.model import Report, to_json
+from speedproof.reporting.model import Report
+from speedproof.reporting.numbers import plural
 from speedproof.reporting.shown import Shown
 
 STANDS = "stands"
@@ -100,6 +101,7 @@ class HistoryResult(Shown, Struct, frozen=True):
     (['3f2a9c1'], ())
     """
 
+    command = "history"
     store: str
     confidence: float
     commits: tuple[Commit, ...]
@@ -168,12 +170,8 @@ class HistoryResult(Shown, Struct, frozen=True):
 
         return [overview(self, everything=everything)]
 
-    def to_json(self) -> str:
-        """The JSON of ``speedproof history --json``."""
-        return to_json("history", [self.exported()])
-
     def __repr__(self) -> str:
-        return f"<HistoryResult: {len(self.changes)} changes in {self.measured} commits>"
+        return f"<HistoryResult: {plural(len(self.changes), 'change')} in {plural(self.measured, 'commit')}>"
 
     def exported(self) -> ExportedHistory:
         """The result in the form for other programs."""
@@ -218,6 +216,7 @@ def by_commit(result: HistoryResult) -> tuple[CommitChanges, ...]:
 class AlarmResult(Shown, Struct, frozen=True):
     """The alarms that the last commits raised. ``print`` shows what ``speedproof history watch`` shows."""
 
+    command = "history"
     store: str  # where the history is kept
     every: float  # mean number of commits between false confirmed alarms, over all benchmarks together
     last: int  # how many commits were looked at for an alarm
@@ -261,9 +260,6 @@ class AlarmResult(Shown, Struct, frozen=True):
 
         return [alarm_report(self, everything=everything)]
 
-    def to_json(self) -> str:
-        """The JSON of ``speedproof history watch --json``."""
-        return to_json("history", [self.exported()])
-
     def __repr__(self) -> str:
-        return f"<AlarmResult: {len(self.alarms)} alarms in the last {self.last} of {self.commits} commits>"
+        alarms, commits = plural(len(self.alarms), "alarm"), plural(self.commits, "commit")
+        return f"<AlarmResult: {alarms} in the last {self.last} of {commits}>"

@@ -27,7 +27,6 @@ from speedproof.reporting.model import (
     folded,
     hint_of_all,
     right,
-    to_json,
 )
 from speedproof.reporting.names import benchmark_column, enumerate_names, labels, shortened, spoken
 from speedproof.reporting.notes import caveats as told_caveats
@@ -97,6 +96,7 @@ class HptResult(Shown, Struct, frozen=True, dict=True):
     0.5
     """
 
+    command = "hpt"
     reference: str
     candidate: str
     result: Hpt
@@ -127,14 +127,10 @@ class HptResult(Shown, Struct, frozen=True, dict=True):
         (speedup,) = self.at([confidence]).speedups
         return speedup
 
-    def as_record(self) -> dict[str, object]:
+    def exported(self) -> dict[str, object]:
         """The result in the form of the JSON output."""
         sides = {"reference": self.reference, "candidate": self.candidate}
         return {**sides, "hpt": self.result, "claims": self.claims, "machine": self.machine}
-
-    def to_json(self) -> str:
-        """Everything, as the command line writes it."""
-        return to_json("hpt", [self.as_record()])
 
     def reports(self, *, everything: bool = False, details: bool = False) -> Iterable[Report]:
         """The result in words."""

@@ -17,7 +17,7 @@ from speedproof.data.record import why_left_out
 from speedproof.data.sample import Alike
 from speedproof.data.suite import Suite
 from speedproof.errors import UsageError
-from speedproof.reporting.model import FORMATS, Report, Reported, Text
+from speedproof.reporting.model import FORMATS, Report, Reported, Text, to_json
 from speedproof.reporting.names import shortened
 
 _FRAMES = {"pandas": "DataFrame", "polars": "DataFrame", "pyarrow": "table"}
@@ -27,6 +27,16 @@ class Shown(Alike):
     """A result that is readable when printed, and a table in a notebook."""
 
     __slots__ = ()
+    command = ""
+    """Whose JSON it is."""
+
+    def exported(self) -> Any:
+        """The result in the form for other programs."""
+        raise NotImplementedError
+
+    def to_json(self) -> str:
+        """What the command writes with ``--json``."""
+        return to_json(self.command, [self.exported()])
 
     def reports(self) -> Iterable[Report]:
         """The result in words, for every format."""
@@ -109,9 +119,8 @@ def report(result: Shown, path: str | Path) -> None:
     path = Path(path)
     ending = path.suffix.lower()
     writers = {ending: made.write for made in FORMATS.values() for ending in made.endings}
-    endings = [*writers, *((".json",) if hasattr(result, "to_json") else ())]
-    if ending not in endings:
-        raise UsageError(f"{path}: a {type(result).__name__} is written as {', '.join(endings)}")
+    if ending not in (*writers, ".json"):
+        raise UsageError(f"{path}: a {type(result).__name__} is written as {', '.join((*writers, '.json'))}")
     from speedproof.reporting.formats import write_whole
 
     write_whole(path, _text(result, writers.get(ending), ending))

@@ -27,7 +27,6 @@ from speedproof.reporting.model import (
     Text,
     folded,
     hint_of_all,
-    to_json,
 )
 from speedproof.reporting.names import benchmark_column
 from speedproof.reporting.numbers import factor, level, percent, plural
@@ -68,6 +67,7 @@ class SpeedupTestResult(Shown, Struct, frozen=True):
     ('tests/data/speedup_test_tool/plain.csv', 16, 0)
     """
 
+    command = "suite"
     report: SuiteReport
     config: str
     problems: tuple[str, ...]
@@ -140,12 +140,12 @@ class SpeedupTestResult(Shown, Struct, frozen=True):
             tuple(parts) if details else (),
         )
 
-    def to_json(self) -> str:
-        """What ``speedproof suite --json`` writes."""
-        return to_json("suite", [self.report])
+    def exported(self) -> SuiteReport:
+        """The result in the form for other programs."""
+        return self.report
 
     def __repr__(self) -> str:
-        return f"<SpeedupTestResult: {len(self.report.rows)} benchmarks of {self.config}>"
+        return f"<SpeedupTestResult: {plural(len(self.report.rows), 'benchmark')} of {self.config}>"
 
 
 def _notes(suite: SuiteReport) -> Iterator[Text]:
