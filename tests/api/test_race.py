@@ -73,7 +73,7 @@ def test_a_margin_is_decided_either_way(seconds: float, slower: bool) -> None:
 
 def test_commands_are_measured_while_one_looks() -> None:
     """States come block by block; leaving the loop ends the session, and the result is what was measured."""
-    session = sp.measure({"old": "true", "new": "true"}, min_runs=5, max_runs=20, seed=1)
+    session = sp.measure({"old": "true", "new": "true"}, min_runs=5, max_runs=20, warmup="auto", seed=1)
     for state in session:
         if state.blocks == 3:
             session.close()

@@ -35,6 +35,8 @@ ASKED: dict[str, Ask] = {
     f"compare {BOTH} --margin 2% --only s*": lambda: sp.compare_suite(gcc(only="s*"), margin="2%"),
     f"compare {BOTH} --protocol median --skip sieve":
         lambda: sp.compare_suite(gcc(skip="sieve"), protocols="median"),
+    f"compare {BOTH} --quantile 0.975 --only s*": lambda: sp.compare_suite(gcc(only="s*"), protocols="p97.5"),
+    f"gate {BOTH} --quantile 0.975 --only s*": lambda: sp.gate(gcc(only="s*"), protocol="p97.5"),
     f"compare {BOTH} {SESSION} --metric time": lambda: sp.compare_suite(sp.read(*GCC, SESSION, metric="time")),
     f"compare {BOTH} --confidence 50%": lambda: sp.compare_suite(gcc(), confidence="50%"),
     f"compare {SESSION} --metric time": lambda: sp.compare_suite(sp.read(SESSION, metric="time")),

@@ -5,7 +5,7 @@ import tomllib
 from collections.abc import Iterable
 from itertools import combinations
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -341,7 +341,8 @@ def test_light_lines_lead_to_ticks() -> None:
 
 
 def forest_of(samples: dict[str, Any]) -> Axes:
-    return sp.compare_suite(sp.Suite.of_samples(samples)).plot.forest(ax=axes())
+    ((_, ax),) = sp.pictures(sp.Suite.of_samples(samples), "forest")
+    return cast(Axes, ax)
 
 
 def test_a_forest_draws_no_time_at_all() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from msgspec import Struct
 
@@ -13,8 +13,8 @@ from speedproof.api.given import (
     floor_of,
     no_step,
     of_metric,
-    quantile_given,
     quantile_measured,
+    question_given,
     sharing,
     something_common,
     two_versions,
@@ -26,13 +26,14 @@ from speedproof.conclude.gate import GateRow as GateRow
 from speedproof.conclude.gate import GateRules, next_of, together
 from speedproof.conclude.gate import gate as decide
 from speedproof.data.checked import checked
+from speedproof.data.names import plural
 from speedproof.data.names import wanted as wanted
 from speedproof.data.record import why_left_out
 from speedproof.data.session_file import control_name
 from speedproof.data.suite import Suite
 from speedproof.declaring import proportion_given
 from speedproof.errors import Parameter, UsageError
-from speedproof.options import Location, Multiplicity, Policy, PolicyName, quantile_name
+from speedproof.options import Location, Multiplicity, Policy, PolicyName
 from speedproof.reporting.gate import report
 from speedproof.reporting.model import Report, Reported, comparisons_to_json
 from speedproof.reporting.shown import Shown
@@ -94,7 +95,7 @@ class GateResult(Shown, Struct, frozen=True):
     def __repr__(self) -> str:
         decided, absent = len(self.decision.rows), len(self.decision.absent)
         lacking = f", {absent} of them missing" if absent else ""
-        return f"<GateResult: {self.outcome.value}, {decided + absent} benchmarks{lacking}>"
+        return f"<GateResult: {self.outcome.value}, {plural(decided + absent, 'benchmark')}{lacking}>"
 
 
 @checked()
@@ -108,7 +109,7 @@ def gate(
     margin: float | str | None = None,
     confidence: float | str | None = None,
     multiplicity: Multiplicity | None = None,
-    protocol: Location | None = None,
+    protocol: Location | str | None = None,
     quantile: float | str | None = None,
     demand_of: Callable[[str], Demand | None] | None = None,
     looks: int | None = None,
@@ -137,13 +138,13 @@ def gate(
         0.95 by default: 1 - the risk of a false pass and, corrected, of a false fail.
     multiplicity : {"holm", "bh", "none"}
         Correction over the benchmarks of what fails the gate, Holm's by default.
-    protocol : {"typical", "mean", "median", "p90", "p95", "p99", "p99.9"}
-        Whose test decides; the first by default.
+    protocol : {"typical", "mean", "median"} or str
+        Whose test decides, or of a quantile, ``"p97.5"``; the first by default.
     quantile : float or str, optional
         From 0.5 to 0.9999: the test of this quantile decides.
     demand_of : callable, optional
         From a benchmark's name to what it must prove (None leaves it out), in place of ``policy`` and
-        ``margin``.
+        ``margin``: a ``Demand(policy, margin)``, ``from speedproof.api.gates import Demand``.
     looks : int, optional
         How often the gate will be asked, at most, while measuring goes on: each look has an equal part of the
         risk. By default once, or what the look before was told.
@@ -188,7 +189,9 @@ def gate(
     _refuse_unusable(suite, versions[0])
     if quantile is not None and protocol is not None:
         raise UsageError(f"quantile={quantile!r} is a protocol of its own: leave protocol={protocol!r} out")
-    deciding = protocol if quantile is None else quantile_name(quantile_given(quantile))
+    deciding = None
+    if protocol is not None or quantile is not None:
+        deciding = question_given(protocol, get_args(Location), quantile)
     share = None if margin is None else proportion_given("margin", margin, kind=tolerance)
     alpha = None if confidence is None else alpha_of(confidence)
     floor, asked = floor_of(store), demand_of or demanding(suite, after, policy, share)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec.structs import replace
 
+from speedproof.data.checked import one_of
 from speedproof.data.names import enumerate_names, version_given
 from speedproof.declaring import EXAMPLES, Option, fields, proportion_given, read_given
 from speedproof.errors import Parameter, UsageError
-from speedproof.options import ANY_LEVEL, decider_of, quantile_name
+from speedproof.options import ANY_LEVEL, decider_of, quantile_name, quantile_of
 from speedproof.values import any_level, level, quantile, rest
 
 if TYPE_CHECKING:
@@ -27,6 +28,17 @@ if TYPE_CHECKING:
 def quantile_given(given: object) -> float:
     """Parse a quantile."""
     return proportion_given("quantile", given, EXAMPLES["Q"], quantile)
+
+
+def question_given(
+    protocol: Any, choices: Iterable[str], quantile: object = None, *, name: str = "protocol"
+) -> Any:
+    """The name of a question: one of the choices or of any quantile, which may be given as a number."""
+    if quantile is not None:
+        return quantile_name(quantile_given(quantile))
+    if quantile_of(str(protocol)) is None:
+        one_of(name, protocol, choices)
+    return protocol
 
 
 S = TypeVar("S", bound="Struct")

@@ -9,10 +9,10 @@ from typing import Any, Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from speedproof.api.given import floor_of, options_of, quantile_given, rules_of
+from speedproof.api.given import floor_of, options_of, quantile_given, question_given, rules_of
 from speedproof.conclude.suite import SuiteComparison
 from speedproof.conclude.suite import compare_suite as compare_pairs
-from speedproof.data.checked import checked, one_of
+from speedproof.data.checked import checked
 from speedproof.data.given import metric_given, samples_given
 from speedproof.data.notes import Note
 from speedproof.data.sample import Sample
@@ -136,7 +136,7 @@ class PairResult(Shown, Struct, frozen=True):
         for comparison in self.result.comparisons:
             if comparison.protocol == protocol:
                 return comparison
-        one_of("protocol", protocol, QUESTIONS)
+        question_given(protocol, QUESTIONS)
         raise UsageError(
             f"the protocol {protocol!r} was not run, only: {', '.join(self.result.protocols)}; ask for it with "
             f"sp.compare_suite(suite, protocols={protocol!r}), of two samples "

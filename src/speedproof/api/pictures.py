@@ -34,19 +34,6 @@ _OF_BENCHMARKS = ("histogram", "density", "cdf", "violins")
 _WITHOUT_MIXTURES = ("density", "qq", "forest")
 
 
-class ResultPlots:
-    """Pictures of a comparison of two versions: ``s.plot()`` draws the forest."""
-
-    def __init__(self, result: SuiteComparison) -> None:
-        self._result = result
-
-    def forest(self, *, ax: Axes | None = None, title: str = "") -> Axes:
-        """Every speedup with its bounds on a log axis, the largest proven gain at the top."""
-        return _forest(self._result, ax=ax, title=title, margin=self._result.margin)
-
-    __call__ = forest
-
-
 @checked()
 def pictures(
     suite: Suite,

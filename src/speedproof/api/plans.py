@@ -7,14 +7,14 @@ from typing import Any
 
 from msgspec import Struct
 
-from speedproof.api.given import no_step, of_metric, options_of, quantile_given, rules_of
-from speedproof.data.checked import checked, one_of
+from speedproof.api.given import no_step, of_metric, options_of, question_given, rules_of
+from speedproof.data.checked import checked
 from speedproof.data.given import metric_given, sample
 from speedproof.data.names import plural, version_given
 from speedproof.data.suite import Key, Pair, Suite
 from speedproof.declaring import proportion_given
 from speedproof.errors import DataError, UsageError
-from speedproof.options import HEADLINE, Judging, quantile_name, quantile_of
+from speedproof.options import HEADLINE, Judging
 from speedproof.protocols.planning import PowerPlan, plan_power
 from speedproof.protocols.questions import QUESTIONS
 from speedproof.reporting.model import Report, to_json
@@ -99,7 +99,8 @@ def plan(
     confidence : float or str
         Of the verdict that is to be reached.
     protocol : str
-        Whose test is to find it: ``"typical"``, ``"mean"``, ``"median"`` or ``"p99"``.
+        Whose test is to find it: ``"typical"``, ``"mean"``, ``"median"``, ``"single run"``, ``"touati2009"`` or a
+        quantile, ``"p97.5"``.
     quantile : float or str, optional
         The same, of any quantile.
     seed : int
@@ -127,10 +128,7 @@ def plan(
     True
     """
     share = proportion_given("effect", effect)
-    if quantile is not None:
-        protocol = quantile_name(quantile_given(quantile))
-    elif quantile_of(protocol) is None:
-        one_of("protocol", protocol, QUESTIONS)
+    protocol = question_given(protocol, QUESTIONS, quantile)
     rules = rules_of(options_of(Judging, confidence=confidence))
     plans, problems = [], []
     for pair in _pairs(pilot, unit, reference, candidate, metric):

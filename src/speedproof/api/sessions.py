@@ -44,7 +44,7 @@ def measure(
     max_time: float | str | None = 60.0,
     min_runs: int | None = None,
     max_runs: int | None = None,
-    warmup: int | None = 1,
+    warmup: int | Literal["auto"] | None = 1,
     shell: str = "",
     timeout: float | str | None = None,
     output: Literal["null", "capture"] = "null",
@@ -71,8 +71,8 @@ def measure(
         Seconds, or with a unit as ``"2m"``, after which it ends undecided.
     min_runs, max_runs : int, optional
         Of each version: at least 10 by default, or ``max_runs`` where that is less.
-    warmup : int or None
-        Runs of each before those that count; None: until they are steady.
+    warmup : int, "auto" or None
+        Runs of each before those that count; ``"auto"`` or None: until they are steady.
     shell : str
         The shell that carries the commands out; none by default.
     timeout : float or str, optional
@@ -139,7 +139,8 @@ def measure(
         plan, _ = plan_of(replace(asked, commands=tuple(commands.values())), print, held)
     question = question_of(asked, plan, {})
     head, executor = begun(plan, asked.measuring)
-    return Measurement(head, executor, question, path=save, warmup=warmup, ignore_failure=ignore_failure)
+    before = None if warmup == "auto" else warmup
+    return Measurement(head, executor, question, path=save, warmup=before, ignore_failure=ignore_failure)
 
 
 def request_of(max_time: float | str | None, **given: Any) -> Request:

@@ -17,6 +17,7 @@ from speedproof.api.given import (
     of_metric,
     options_of,
     quantile_measured,
+    question_given,
     rules_of,
     sharing_risk,
     something_common,
@@ -27,7 +28,7 @@ from speedproof.conclude.suite import compare_suite as compare_pairs
 from speedproof.data.checked import checked, one_of
 from speedproof.data.suite import Suite
 from speedproof.errors import DataError, UsageError
-from speedproof.options import DETAILS, HEADLINE, Judging, QuestionName, quantile_of
+from speedproof.options import DETAILS, HEADLINE, Judging, QuestionName
 from speedproof.protocols.aggregates import GeometricMeans
 from speedproof.protocols.caveats import given_twice
 from speedproof.protocols.pair import Rules as Rules
@@ -39,7 +40,6 @@ from speedproof.reporting.shown import Shown
 
 if TYPE_CHECKING:
     from speedproof.api.pairs import PairResult
-    from speedproof.api.pictures import ResultPlots
     from speedproof.api.whys import OverResult
     from speedproof.protocols.modes import ModeComparison
     from speedproof.reporting.hpt import HptResult
@@ -147,13 +147,6 @@ class SuiteResult(Shown, Struct, frozen=True):
         result = self.result
         return hpt(self.suite, reference=result.reference, candidate=result.candidate, metric=result.metric)
 
-    @property
-    def plot(self) -> ResultPlots:
-        """Pictures: ``s.plot()``, which is ``s.plot.forest()``."""
-        from speedproof.api.pictures import ResultPlots
-
-        return ResultPlots(self.result)
-
     @checked()
     def adjusted(self, method: Control = "holm", protocol: str | None = None) -> Controlled:
         """The verdicts at one risk for all benchmarks together.
@@ -259,8 +252,7 @@ def protocols_given(protocols: Any) -> tuple[Any, ...]:
     if not asked:
         raise UsageError("protocols=[]: name one at least, or leave it out")
     for name in asked:
-        if quantile_of(str(name)) is None:
-            one_of("protocols", name, (*QUESTIONS, "all"))
+        question_given(name, (*QUESTIONS, "all"), name="protocols")
     return asked
 
 
@@ -272,7 +264,7 @@ def compare_suite(
     metric: str | None = None,
     confidence: float | str | None = None,
     margin: float | str | None = None,
-    protocols: Literal["all"] | QuestionName | Sequence[QuestionName] | None = None,
+    protocols: Literal["all"] | QuestionName | str | Sequence[str] | None = None,
     rules: Rules | None = None,
     store: str | Path | None = None,
     done: Callable[[], None] = no_step,
@@ -293,7 +285,8 @@ def compare_suite(
         Which to ask: ``"typical"``, ``"mean"``, ``"median"``, ``"single run"``, ``"touati2009"``, or a quantile,
         ``"p97.5"``; ``"all"`` are the first four, the default; of a session by quantile, that.
     rules : Rules, optional
-        The choices that the protocols leave open, in place of ``confidence`` and ``margin``.
+        The choices that the protocols leave open, in place of ``confidence`` and ``margin``:
+        ``from speedproof.protocols.pair import Rules``.
     store : str or path, optional
         A :class:`History`'s: how much its sessions of one commit differ is counted in.
     done : callable
