@@ -62,7 +62,8 @@ class Racer:
     ) -> RaceResult:
         """Race two functions; fail the test when the candidate is proven to be slower by more than the margin.
 
-        Arguments are as of :func:`speedproof.race`; ``max_time`` is by default what ``--race-seconds`` says, 2.
+        Arguments are those of :func:`speedproof.race`, with defaults of their own: ``confidence`` is 0.99,
+        ``margin`` 0.05, and ``max_time`` what ``--race-seconds`` says, 2.
         The result's ``verdict``, ``lower`` and ``upper`` may be asserted, too.
         """
         from speedproof.api.sessions import raced, request_of

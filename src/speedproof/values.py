@@ -69,9 +69,7 @@ def any_level(given: object) -> float:
     """A confidence that may lie below one half, as in the papers' examples."""
     value = proportion(given, 1 - _MOST_RISK)
     if min(value, 1 - value) < 0.999999 * _LEAST_RISK:
-        raise ValueError(
-            f"{given!r} leaves a risk, or is one, below {_LEAST_RISK:g}, the smallest of the tests"
-        )
+        raise ValueError(f"{given!r} implies a risk below {_LEAST_RISK:g}, the smallest that is supported")
     return value
 
 

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from html import escape
 from pathlib import Path
 
-from studies.seeds.row import AGREES, DIFFERS, MISPRINT, NOT_TO_BE_HAD, UNEXPLAINED, Line, Result, Row
+from studies.seeds.row import AGREES, DIFFERS, MISPRINT, NOT_AVAILABLE, UNEXPLAINED, Line, Result, Row
 
 __all__ = ["conclusion", "markdown", "write_page"]
 
-WORSE = (AGREES, MISPRINT, DIFFERS, UNEXPLAINED, NOT_TO_BE_HAD)
+WORSE = (AGREES, MISPRINT, DIFFERS, UNEXPLAINED, NOT_AVAILABLE)
 HEAD = ("", "paper", "speedproof", "agrees within", "", "why", "call")
 LEGEND = (
     "A number agrees when ours lies within the band: half a unit of the last printed digit, a tolerance, or a binomial interval of 99.9 % "
@@ -51,7 +51,7 @@ def conclusion(found: Sequence[tuple[Row, Result]]) -> str:
             continue
         sentences.append(
             f"Of {len(verdicts)} {what} {counts[0]} agree, {counts[1]} are misprints, {counts[2]} differ for a known reason, "
-            f"{counts[3]} differ for none, {counts[4]} are not to be had."
+            f"{counts[3]} are unexplained, {counts[4]} are not available."
         )
     return " ".join(sentences)
 

@@ -16,7 +16,7 @@ __all__ = [
     "CONTRADICTION",
     "DIFFERS",
     "MISPRINT",
-    "NOT_TO_BE_HAD",
+    "NOT_AVAILABLE",
     "PRINTED",
     "ROOT",
     "ROWS",
@@ -36,7 +36,7 @@ __all__ = [
 
 PRINTED = Path(__file__).with_name("printed")
 ROOT = Path(__file__).parents[2]
-AGREES, DIFFERS, MISPRINT, NOT_TO_BE_HAD = "agrees", "differs", "misprint", "not to be had"
+AGREES, DIFFERS, MISPRINT, NOT_AVAILABLE = "agrees", "differs", "misprint", "not available"
 CONTRADICTION = "contradiction"
 """Kind of a number that the paper's other numbers contradict: a misprint, whatever the data say."""
 UNEXPLAINED = "NO"
@@ -66,7 +66,7 @@ def share(drawn: Iterable[bool]) -> Share:
 class Line:
     """A printed number, the call that computes it today, and the band in which they agree.
 
-    ``values`` are what the call gave: none (not to be had), one, or the ends of a range. ``band`` is empty (half a
+    ``values`` are what the call gave: none (not available), one, or the ends of a range. ``band`` is empty (half a
     unit of the last printed digit), a tolerance, or ``n=2000``: the paper's draws of a share, for a binomial interval
     with both sides' draws. ``right`` is the number that should stand there by another source, and ``kind`` what that
     makes of the printed one. A contradiction has no values: its call gives ``right`` from other printed numbers.
@@ -120,7 +120,7 @@ class Line:
     def verdict(self) -> str:
         """What the page says of the printed number."""
         if not self.values:
-            return MISPRINT if self.contradicted else NOT_TO_BE_HAD
+            return MISPRINT if self.contradicted else NOT_AVAILABLE
         if self.agrees_with(self.paper):
             return AGREES
         return self.kind if self.right and self.agrees_with(self.right) else UNEXPLAINED

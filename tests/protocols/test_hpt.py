@@ -347,7 +347,7 @@ def test_confidences_out_of_reach(count: int, confidences: tuple[float, ...], ex
     a, b = [[4.0, 5.0, 6.0]] * count, [[1.0, 2.0, 3.0]] * count
     found = hpt_of_scores(b, a, confidences=confidences)
     assert (expected in " ".join(found.notes)) if expected else not found.notes
-    with pytest.raises(DataError, match="a confidence of 1e-17 leaves every risk"):
+    with pytest.raises(DataError, match="a confidence of 1e-17 is too close to 0"):
         hpt_of_scores(b, a, confidences=[1e-17])
 
 

@@ -26,7 +26,7 @@ from studies.seeds.row import (
     CONTRADICTION,
     DIFFERS,
     MISPRINT,
-    NOT_TO_BE_HAD,
+    NOT_AVAILABLE,
     ROWS,
     UNEXPLAINED,
     Line,
@@ -94,7 +94,7 @@ def test_every_printed_number_has_a_verdict(quick: Path) -> None:
     for name, row in ROWS.items():
         for line in stored(quick, name):
             assert line.paper, line
-            assert line.verdict in (AGREES, MISPRINT, DIFFERS, NOT_TO_BE_HAD), line
+            assert line.verdict in (AGREES, MISPRINT, DIFFERS, NOT_AVAILABLE), line
             assert line.why or line.verdict == AGREES, line
             if line.values:
                 assert reached(compile(line.call, "", "eval"), row.experiment.__globals__), line
@@ -121,7 +121,7 @@ def test_every_line_can_fail(quick: Path) -> None:
         assert far.verdict == (AGREES if math.isinf(high) and not line.right else expected), line
     for line in (line for line in stored(quick) if line.kind == CONTRADICTION):
         assert line.verdict == MISPRINT
-        assert replace(line, right=line.paper).verdict == NOT_TO_BE_HAD
+        assert replace(line, right=line.paper).verdict == NOT_AVAILABLE
         turned += 1
     assert turned > 180
 
@@ -187,7 +187,7 @@ def test_data_that_is_given(tmp_path: Path) -> None:
     assert [line.verdict for line in logs] == [UNEXPLAINED, UNEXPLAINED, AGREES]  # and all log-normal
     (data / "hpt-table1.csv").unlink()  # what was found is not reused
     seeds("--only", "hpt-table1", "--data", str(data), "--out", str(out))
-    assert {line.verdict for line in stored(out, "hpt-table1")} == {NOT_TO_BE_HAD}
+    assert {line.verdict for line in stored(out, "hpt-table1")} == {NOT_AVAILABLE}
 
 
 def printed(paper: str, *values: float, band: str = "", draws: int = 0) -> Line:
@@ -209,8 +209,8 @@ def test_bands() -> None:
         assert inside >= 0.998
         assert high - low < 8.5 * math.sqrt(share * (1 - share) / draws)
     for paper, right, verdict in (
-        ("83.09%", "83.19%", MISPRINT), ("83.19%", "83.19%", NOT_TO_BE_HAD), ("56.2%", "56.3%", MISPRINT),
-        ("1834", "1827", MISPRINT), ("14", "14", NOT_TO_BE_HAD), ("83.2%", "83.19%", NOT_TO_BE_HAD),
+        ("83.09%", "83.19%", MISPRINT), ("83.19%", "83.19%", NOT_AVAILABLE), ("56.2%", "56.3%", MISPRINT),
+        ("1834", "1827", MISPRINT), ("14", "14", NOT_AVAILABLE), ("83.2%", "83.19%", NOT_AVAILABLE),
     ):  # fmt: skip
         assert replace(printed(paper), kind=CONTRADICTION, right=right).verdict == verdict
 

@@ -124,9 +124,9 @@ def gate(
     Parameters
     ----------
     suite : Suite
-        With both versions.
+        With the versions.
     reference, candidate : str, optional
-        The versions; by default the first, and the other one where there are two.
+        The versions; by default the first, and the other one; of a session of ``run`` all others.
     metric : str, optional
         Its name, or ``"all"``; by default the main one, as on the command line.
     policy : {"no-regression", "proven-improvement", "equivalence"}

@@ -72,12 +72,12 @@ class History:
     store : str or path
         A SQLite file, made by the first file that is added, or a PostgreSQL URL.
     repository : str or path
-        A folder in the git repository whose commits are followed; without one dates give the order.
+        A folder in the git repository whose commits are followed; outside a repository dates give the order.
 
     Raises
     ------
     SpeedproofError
-        A store that cannot be opened.
+        A file that is no store, or a server that cannot be reached. A missing file is an error once it is read.
 
     Examples
     --------
@@ -150,7 +150,7 @@ class History:
             What was measured; by default what the file says, or a hash that names it, else git's HEAD. A file
             of several versions has each version's name as its commit.
         session : str
-            Name of the sitting; files that share it were measured together. By default each file is its own.
+            Name of the session; files that share it were measured together. By default each file is its own.
         anchor : str, optional
             The version in the file that was measured as the anchor: its name, or a tag or hash of its commit.
         machine : str
@@ -532,6 +532,7 @@ class History:
     ) -> None:
         """Mark a change as accepted (``"blessed"``), noise (``"invalid"``) or undone (``"fixed"``).
 
+        ``"confirmed"`` and ``"refuted"`` are what :meth:`confirm` files of an alarm that was measured again.
         What was measured of a commit until it is called noise is left out. ``"noted"`` keeps the reason as a
         remark and ``"assigned"`` as the name of who looks after it: neither settles anything. ``"reopened"`` takes
         back all that people said before. What is said of one benchmark is also of its change where that may be at

@@ -342,7 +342,7 @@ def joint(suite: Suite, metrics: Sequence[str]) -> JointResult:
     """
     names = tuple(dict.fromkeys(metrics))
     if len(names) < 2:
-        raise UsageError(f"joint states take two metrics or more; there are {', '.join(suite.metrics)}")
+        raise UsageError(f"joint states take two metrics or more; this suite has {', '.join(suite.metrics)}")
     for name in names:
         suite.select(metric=name)  # says what there is
     models: list[JointModel] = []

@@ -52,7 +52,7 @@ class PlanResult(Shown, Struct, frozen=True):
     def runs(self) -> int | None:
         """The runs of each version that find the effect of the only benchmark in 8 of 10 comparisons."""
         if len(self.plans) != 1:
-            raise UsageError(f"there are {len(self.plans)} plans: [plan.sizes[0].runs for plan in found]")
+            raise UsageError(f"there are {len(self.plans)} plans: [p.sizes[0].runs for p in result]")
         return self.plans[0].sizes[0].runs
 
     def reports(self) -> Iterable[Report]:

@@ -180,7 +180,7 @@ def race(
     names : sequence of str, optional
         Of all of them; by default their own.
     confidence, margin, precision, max_time, min_runs, max_runs
-        As of :func:`measure`.
+        As in :func:`measure`.
     seed : int, optional
         Of the random order; a fresh one by default.
     clock : callable

@@ -280,7 +280,7 @@ def compare_suite(
     metric : str, optional
         Its name, or ``"all"``; by default the main one, as on the command line.
     confidence, margin : float or str
-        As of :func:`speedproof.compare`; by default those of a session of ``run``.
+        As in :func:`speedproof.compare`; by default those of a session of ``run``.
     protocols : str or sequence of str
         Which to ask: ``"typical"``, ``"mean"``, ``"median"``, ``"single run"``, ``"touati2009"``, or a quantile,
         ``"p97.5"``; ``"all"`` are the first four, the default; of a session by quantile, that.

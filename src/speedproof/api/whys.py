@@ -280,9 +280,13 @@ def over(suite: Suite, results: Sequence[SuiteComparison], parameter: str) -> Ov
             problems.append(f"{name}: one input only ({parameter} = {inputs[0].value})")
     if not lines:
         varied = sorted(name for name, values in values_by_name.items() if len(values) > 1)
-        there_is = enumerate_names(varied, 12) or "none"
-        why = problems[0] if problems else f"the parameters of these benchmarks are {there_is}"
-        raise UsageError(f"no two inputs that differ in {parameter}: {why}")
+        known = enumerate_names(varied, 12)
+        why = (
+            f"the parameters of these benchmarks are {known}"
+            if known
+            else "these benchmarks have no parameters"
+        )
+        raise UsageError(f"no two inputs that differ in {parameter}: {problems[0] if problems else why}")
     if without_it:
         problems.append(f"without {parameter}: {enumerate_names(without_it, 3)}")
     return OverResult(tuple(lines), tuple(dict.fromkeys(problems)))

@@ -185,11 +185,12 @@ def _params(
                     text = f"write {group.help.get(name, report_format.help)}; - is standard output"
                     option = declaring.Option(text, f"--{name} FILE", first=name in asked.first.split())
                     yield ClickOption(name, option, group=title)
-        elif isinstance(asked, declaring.Option) and group.takes(field.name):
-            title = asked.title or title
-            asked = asked._replace(help=group.help.get(field.name, asked.help))
-            name, required = field.name, field.required
-            yield ClickOption(name, asked, field.kind, field.default, required=required, group=title)
+        elif isinstance(asked, declaring.Option):
+            title = asked.title or title  # also that of an option which is left out begins its group
+            if group.takes(field.name):
+                asked = asked._replace(help=group.help.get(field.name, asked.help))
+                name, required = field.name, field.required
+                yield ClickOption(name, asked, field.kind, field.default, required=required, group=title)
 
 
 def _formats() -> Mapping[str, ReportFormat]:

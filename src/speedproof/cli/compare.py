@@ -45,7 +45,8 @@ class CompareOptions(options.CommandOptions, frozen=True, kw_only=True):
         Literal[options.QuestionName, "both", "all"],
         "NAME",
         "whose verdict counts: that of the typical run, with the others in --details (all, the default); that of "
-        "mean, median, both, single-run or touati2009 alone; that of the slowest runs (p90, p95, p99 or p99.9)",
+        "mean, median, single-run or touati2009 alone; that of the mean, with the median beside it (both); that "
+        "of the slowest runs (p90, p95, p99 or p99.9)",
         Title("deciding"),
     ] = "all"
     quantile: Annotated[options.Quantiles, Excludes("protocol")] = ()

@@ -79,11 +79,9 @@ class WorkOptions(CommandOptions, frozen=True, kw_only=True):
     """What every analysis takes."""
 
     corpus: Place
-    metric: Annotated[str | None, "NAME", "the metric to ask about (default: time)", Title("computing")] = (
-        None
-    )
+    metric: Annotated[str | None, "NAME", "the metric to ask about (default: time)", Title("samples")] = None
     where: Annotated[str | None, "SQL", "only these samples: \"version in ('3.12', '3.13')\""] = None
-    workers: Annotated[int | None, "N", "processes (default: all cores)"] = None
+    workers: Annotated[int | None, "N", "processes (default: all cores)", Title("computing")] = None
     dask: Annotated[str | None, "ADDRESS", "a Dask scheduler: tcp://host:8786", Excludes("workers")] = None
     answers: Annotated[str | None, "-o, --output DIR", "where the answers go: a folder or a URL", place] = (
         None

@@ -143,7 +143,6 @@ class ConfirmOptions(HistoryOptions, frozen=True, kw_only=True):
     measuring: Annotated[
         Measuring,
         Taken(
-            "what decides",
             take="build metric decide_by max_time shell ignore_failure output",
             decide_by="the metric of the alarm, which decides (default: the one that is followed)",
         ),

@@ -154,7 +154,6 @@ class BisectOptions(CommandOptions, frozen=True, kw_only=True):
     measuring: Annotated[
         Measuring,
         Taken(
-            "how it is measured",
             take="build build_env runs seed timeout metric decide_by ignore_failure save",
             runs="runs of each fresh build, whose median counts (default: 5)",
             build="command that builds a commit, in a working tree of its own; with {seed}, every pair has fresh "
@@ -170,7 +169,7 @@ class BisectOptions(CommandOptions, frozen=True, kw_only=True):
         float,
         "SHARE",
         "stop when both ends are proven to differ by less (default: 1%)",
-        Title("when it ends"),
+        Title("stopping"),
     ] = 0.01
     confidence: Annotated[float, "LEVEL", "of the proofs, and of the set of commits (default: 0.95)"] = 0.95
     max_time: Annotated[float, "S", "seconds, builds not counted (default: 600)"] = 600.0

@@ -233,7 +233,7 @@ def suite_of_samples(
     ]
     parts = {(benchmark, version): values for benchmark, version, values in several}
     if len(parts) < len(several):
-        raise DataError("two of these have one name as text, such as 1 and '1': call them differently")
+        raise DataError("two of these have one name as text, such as 1 and '1': give them different names")
     named = [(f"{benchmark}, {version}", values, version) for benchmark, version, values in several]
     made = samples_given(named, unit, higher_is_better)
     suite: dict[tuple[Key, str], Sample] = {}

@@ -414,10 +414,10 @@ class Suite(Alike, Struct, frozen=True, eq=False, dict=True):
         benchmark, version : str or sequence of str
             The columns that say of what; several make one name.
         unit : str, optional
-            Of the values, or the column that names it. By default seconds; plain numbers where there is a
-            metric or higher is better. Timedeltas have their own.
+            Of the values, or the column that names it; by default they are plain numbers. Timedeltas have their
+            own.
         process, session : str, optional
-            The columns that say which process and which sitting a value is of.
+            The columns that say which process and which session a value is of.
         metric : str, optional
             The column that says what was measured.
         run : str, optional
@@ -470,7 +470,7 @@ class Suite(Alike, Struct, frozen=True, eq=False, dict=True):
         metric : str, optional
             What was measured; by default what the unit says.
         higher_is_better : bool, optional
-            As of :func:`speedproof.sample`.
+            As in :func:`speedproof.sample`.
 
         Returns
         -------

@@ -420,4 +420,5 @@ def _known(records: Iterable[Record | Skipped], wanted: Sequence[Parameter]) -> 
     for asked in wanted:
         if asked.value not in names:
             there = enumerate_names((name for name in names if name not in ("benchmark", "name")), 12)
-            raise UsageError(asked, f": the fields of these results are {there or 'none'}")
+            known = f"the fields of these results are {there}" if there else "these results have no fields"
+            raise UsageError(asked, f": {known}")

@@ -106,7 +106,7 @@ def histograms(samples: Samples, models: Models = None, *, axis: str = "value", 
     Parameters
     ----------
     samples, models, axis, title
-        As of :func:`violins`.
+        As in :func:`violins`.
 
     Returns
     -------
@@ -193,7 +193,7 @@ def density(samples: Samples, *, ax: Axes | None = None, axis: str = "value", ti
     Parameters
     ----------
     samples, ax, axis, title
-        As of :func:`violins`.
+        As in :func:`violins`.
 
     Returns
     -------
@@ -302,7 +302,7 @@ def cdfs(
     Parameters
     ----------
     samples, models, ax, axis, title
-        As of :func:`violins`.
+        As in :func:`violins`.
 
     Returns
     -------
@@ -345,7 +345,7 @@ def order(
     Parameters
     ----------
     values, model, ax, axis, title
-        As of :func:`histogram`.
+        As in :func:`histogram`.
 
     Returns
     -------

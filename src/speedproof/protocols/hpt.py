@@ -115,7 +115,7 @@ def hpt(
         )
     for r in confidences:
         if 1 - r == 1:
-            raise DataError(f"a confidence of {r:g} leaves every risk: give one that a double tells from 0")
+            raise DataError(f"a confidence of {r:g} is too close to 0")
     literal, duels = literal_signs, [entry.duel for entry in entries]
     rows = [levels.within_benchmark(duel, Fraction(1), rule, literal=literal) for duel in duels]
     across = levels.across_benchmarks([row.d for row in rows], rule)
