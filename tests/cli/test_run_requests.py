@@ -116,7 +116,7 @@ def test_what_applies_to_a_suite_is_applied() -> None:
 @pytest.mark.parametrize(("line", "message"), [
     ("'sleep {n}' -L n 100,100", "the parameter n has the value '100' twice"),
     ("'sleep {n}' -L n 1 -L n 2", "the parameter n is given twice"),
-    ("true true --gate --decide-by p90", "cannot be combined with a gate"),
+    ("true true --gate --decide-by p90", "cannot be combined with a policy"),
 ])  # fmt: skip
 def test_what_cannot_be_meant(line: str, message: str) -> None:
     assert message in refused(*shlex.split(line))

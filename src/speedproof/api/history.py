@@ -182,9 +182,7 @@ class History:
         """
         moment = in_utc(started)
         if started and not moment:
-            raise UsageError(
-                Parameter("started", started), ": expected ISO 8601, 2026-01-31 or 2026-01-31T12:00"
-            )
+            raise UsageError(f"started={started!r}: expected ISO 8601, 2026-01-31 or 2026-01-31T12:00")
         commit, path, version = named_commit(os.fspath(path), commit)
         asked: dict[str, Any] = {
             "branch": current_branch(self.repository), "session": session, "anchor": anchor, "machine": machine,

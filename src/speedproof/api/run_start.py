@@ -121,7 +121,7 @@ def refuse_verdicts(asked: Request) -> None:
     """Refuse what asks for a verdict, or when to stop for it, where there is none, or another rule."""
     m = asked.measuring
     if decider_of(m.decide_by)[1] is not None and (m.held_to or m.builds or m.plan):
-        rival = "a gate" if m.held_to else "--builds" if m.builds else "--plan"
+        rival = "a policy" if m.held_to else "--builds" if m.builds else "--plan"
         raise UsageError(f"--decide-by {m.decide_by} cannot be combined with {rival}")
     # What was asked of a session that goes on counts as given.
     kept = {

@@ -55,7 +55,7 @@ COMMANDS = {
     "rank": "rank versions by the chance of the best single run, with advice",
     "plot": "draw samples and their mixtures as SVG, PNG, PDF or HTML",
     "show": "show what files hold: samples, units, nesting, oddities",
-    "report": "HTML, Markdown, CSV, LaTeX or JUnit from the JSON of compare, gate, run or corpus compare",
+    "report": "pages, tables, JUnit from the JSON of compare, gate, run or corpus compare",
     "cache": "list or remove the builds that 'run --revisions' and 'bisect' keep",
     "formats": "list the result files that are read",
     "completion": "print a completion script for bash, zsh or fish",
@@ -76,9 +76,9 @@ class Program(click.Group):
             "  speedproof compare results.json         several commands in one file\n"
             "  speedproof suite config.csv -o report   a Speedup-Test configuration\n"
             "  speedproof show old.json                what a file holds\n\n"
-            "exit codes: 0 done, 1 a --fail-on condition, a failed gate, an alarm or change of\n"
-            "            a history, 2 error, 3 undecided gate or bisection, 130 interrupted,\n"
-            "            141 closed pipe",
+            "exit codes: 0 done, 1 a --fail-on condition, a failed gate, an alarm or change\n"
+            "            of a history, 2 error, 3 undecided gate or bisection,\n"
+            "            130 interrupted, 141 closed pipe",
             params=[eager("version", Option("show the version"), _show_version), *common()],
             invoke_without_command=True,
             callback=_no_command,
