@@ -23,7 +23,9 @@ from speedproof.stats.change_points import (
     change_pvalues,
     fitted_rise,
     median,
+    noise,
     show_changes,
+    widening,
 )
 from speedproof.stats.multiplicity import benjamini_hochberg, holm
 from speedproof.stats.ratio_medians import ratio_of_medians
@@ -78,8 +80,13 @@ class Change(Struct, frozen=True):
             np.exp(self.track.values[self.track.rows(*of)] - self.track.level[0])
             for of in ((start, split), (split, end))
         )
-        interval = ratio_of_medians(after, before, self.alpha)
-        return float(interval.low) / self.widened, float(interval.high) * self.widened
+        left = Levelled(np.log(np.concatenate([before, after]))).without([before.size])
+        _, rho = noise(left, [before.size])
+        interval = ratio_of_medians(after, before, self.alpha)  # takes values as independent
+        ends = float(interval.low), float(interval.high)
+        at = min(max(self.factor, ends[0]), ends[1])  # medians of two levels may lie beyond
+        low, high = (at * (end / at) ** widening(rho) for end in ends)
+        return low / self.widened, high * self.widened
 
     def concerned(self, by: Triage) -> bool:
         """Whether a decision refers to this change."""

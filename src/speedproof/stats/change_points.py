@@ -328,20 +328,32 @@ def median(values: FloatArray) -> float:
     return float(ordered[half] if values.size % 2 else 0.5 * (ordered[half - 1] + ordered[half]))
 
 
-def _located(series: Levelled, splits: list[int], alpha: float) -> list[tuple[int, int, int]]:
-    """The changes, and the places possible for each between its neighbours.
+def noise(left: FloatArray, splits: Sequence[int]) -> tuple[float, float]:
+    """Three deviations of a series without its steps, and the correlation of neighbours between them.
 
-    Outliers are drawn to three deviations beyond the levels. Noise depends on its neighbours as what is left does,
-    whose likeness levels of their own make too small.
+    Levels of their own make that too small.
     """
-    values, n = series.values, series.values.size
-    left = series.without(splits)
     far = 3.0 * (NORMAL_DEVIATION * median(np.abs(left)) or float(left.std()))
     left = left.clip(-far, far)
     within = np.delete(left[1:] * left[:-1], [split - 1 for split in splits]).sum()
     power = float(left @ left)
     raw = float(within) / power if power > 0.0 else 0.0
-    rho = min(max(raw + (len(splits) + 1) * (1.0 + 3.0 * max(raw, 0.0)) / n, 0.0), _MOST_DEPENDENT)
+    rho = raw + (len(splits) + 1) * (1.0 + 3.0 * max(raw, 0.0)) / left.size
+    return far, min(max(rho, 0.0), _MOST_DEPENDENT)
+
+
+def widening(rho: float) -> float:
+    """By how much the error of a mean of a first-order autoregression exceeds that of independent values."""
+    return math.sqrt((1.0 + rho) / (1.0 - rho))
+
+
+def _located(series: Levelled, splits: list[int], alpha: float) -> list[tuple[int, int, int]]:
+    """The changes, and the places possible for each between its neighbours.
+
+    Outliers are drawn to three deviations beyond the levels. Noise depends on its neighbours as what is left does.
+    """
+    values, n = series.values, series.values.size
+    far, rho = noise(series.without(splits), splits)
     located: list[tuple[int, int, int]] = []
     for split, end in zip(splits, [*splits[1:], n], strict=True):
         start = located[-1][0] if located else 0
@@ -414,7 +426,7 @@ def fitted_rise(x: FloatArray, alpha: float) -> Rise:
     rest = drawn - fitted
     left = float(rest @ rest)
     rho = max(float(rest[1:] @ rest[:-1]) / left, 0.0) if left > 0.0 else 0.0
-    limit = left / (n - 4) * float(t_ppf(1.0 - alpha, n - 4)) ** 2 * (1.0 + rho) / (1.0 - rho)
+    limit = left / (n - 4) * (float(t_ppf(1.0 - alpha, n - 4)) * widening(rho)) ** 2
     spare = limit - (heights[best] ** 2 * power[best] - heights * heights * power)
     possible = spare >= 0.0
     half = np.sqrt(spare[possible] / power[possible])
