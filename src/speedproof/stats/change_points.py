@@ -421,13 +421,17 @@ def fitted_rise(x: FloatArray, alpha: float) -> Rise:
     far = 3.0 * NORMAL_DEVIATION * float(middle(np.abs(x - calm)))
     drawn = calm + np.clip(x - calm, -far, far)
     heights = shapes @ (drawn - drawn.mean()) / power
-    best = int((heights * heights * power).argmax())
+    explained = heights * heights * power
+    # A place within costs a parameter: else a rise over all values would fit best without its ends.
+    rests = np.square(drawn - drawn.mean()).sum() - explained
+    within = (begins > 0).astype(np.int64) + (ends < n)
+    best = int((rests * n ** (within / n)).argmin())
     fitted = drawn.mean() + heights[best] * shapes[best]
     rest = drawn - fitted
     left = float(rest @ rest)
-    rho = max(float(rest[1:] @ rest[:-1]) / left, 0.0) if left > 0.0 else 0.0
+    _, rho = noise(rest, [place for place in (int(begins[best]), int(ends[best])) if 0 < place < n])
     limit = left / (n - 4) * (float(t_ppf(1.0 - alpha, n - 4)) * widening(rho)) ** 2
-    spare = limit - (heights[best] ** 2 * power[best] - heights * heights * power)
+    spare = limit - (explained[best] - explained)
     possible = spare >= 0.0
     half = np.sqrt(spare[possible] / power[possible])
     begin, end = int(begins[best]), min(int(ends[best]), n - 1)
