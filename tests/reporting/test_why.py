@@ -49,7 +49,7 @@ def test_the_same_answer_everywhere() -> None:
         assert max(map(len, printed("compare", EXAMPLE, "--why", *options).splitlines())) <= 80
     (told,) = json.loads(printed("compare", EXAMPLE, "--why", "--json"))["why"]
     assert pair.why[0].share is not None
-    assert told["metrics"][0]["share"]["value"] == pair.why[0].share.value
+    assert told["metrics"][0]["share"] == pair.why[0].share
     assert "78 % of the 1.24x" in str(pair)
     assert json.loads(pair.to_json())["why"][0]["metrics"] == told["metrics"]
 

@@ -119,7 +119,7 @@ def why(
     >>> import speedproof as sp
     >>> found = sp.why(sp.read("examples/faults/session.jsonl"))
     >>> first = found["command"].goes_with[0]
-    >>> first.metric, [round(state.level) for state in first.states], 0.75 < first.share.value < 0.95
+    >>> first.metric, [round(state.level) for state in first.states], 0.75 < first.share < 0.95
     ('minor-faults', [53, 2101], True)
     """
     explained = metric or suite.main_metric

@@ -28,6 +28,7 @@ from msgspec.structs import replace
 
 from speedproof.arrays import FloatArray, IntArray
 from speedproof.data.sample import Sample, Trait
+from speedproof.mixture.results import FEW_RUNS
 from speedproof.mixture.states import joint_states, states_of, step_of
 from speedproof.protocols.caveats import MachineSpeeds, slower_processes
 from speedproof.stats.association import associations
@@ -58,8 +59,9 @@ class ByStates(Struct, frozen=True, kw_only=True):
     states: tuple[StateOfRuns, ...] = ()  # in ascending order of their levels; empty for one
     # Of two versions with states: the share of the logarithm of the speedup of the means that goes with other
     # weights of the states; None where no speedup is shown
-    share: Estimate | None = None
-    # The speedup by other weights alone, and the speedup at equal state
+    share: float | None = None
+    # The speedup by other weights alone, and the speedup at equal state; None where a version has fewer than five
+    # runs in a state
     weights: Estimate | None = None
     within: Estimate | None = None
 
@@ -298,17 +300,14 @@ def _by_states(
         return ByStates(states=seen)
     sign = -1.0 if sides[0].higher_is_better else 1.0
     weights, within = (sign * part for part in _parts(shares[None], means[None]))
+    share = None if total.low <= 1.0 <= total.high else float((weights / (weights + within))[0])
+    if sizes.min() < FEW_RUNS:
+        return ByStates(states=seen, share=share)
     drawn = [_redrawn(labels[version == v], time[version == v], K, seed + v) for v in range(2)]
     by_weights, at_equal = (
         sign * part for part in _parts(*(np.stack(part, axis=1) for part in zip(*drawn, strict=True)))
     )
     limits = (alpha / 2.0, 1.0 - alpha / 2.0)
-    share = None
-    if not total.low <= 1.0 <= total.high:
-        both = float((weights + within)[0])
-        share = Estimate(
-            float(weights[0]) / both, *_quantiles(by_weights / (by_weights + at_equal), limits), 1.0 - alpha
-        )
     return ByStates(
         states=seen,
         share=share,

@@ -46,15 +46,14 @@ def headline(why: Why, whose: str = "") -> tuple[Text, ...]:
 
 def sentence(why: Why, m: ByStates) -> str:
     """A metric, or the machine, and its association, in a sentence."""
-    if m.states and m.share is not None and m.within is not None and why.speedup is not None:
+    if m.states and m.share is not None and why.speedup is not None:
         state = m.states[_named_state(m.states)]
-        runs = (
-            f"runs {_level(m, state)} ({_shares(why, state)}); within a state {span(m.within, *_words(why))}"
-        )
+        within = f"; within a state {span(m.within, *_words(why))}" if m.within else ""
+        runs = f"runs {_level(m, state)} ({_shares(why, state)}){within}"
         of = f"the {direction(why.speedup.value, '', _words(why)[1]).rstrip()} in mean"
-        if m.share.value < 0.0:
+        if m.share < 0.0:
             return f"against {of}: {runs}"
-        return f"{'all' if m.share.value > 1.0 else percent(m.share.value, 2)} of {of}: {runs}"
+        return f"{'all' if m.share > 1.0 else percent(m.share, 2)} of {of}: {runs}"
     unknown = "" if why.speedup is None else "; no difference of the means is shown"
     if m.states:
         times = [next(t for t in s.means if not math.isnan(t)) for s in m.states]
@@ -143,7 +142,7 @@ def _benchmarks(whys: Sequence[Why], *, everything: bool) -> Table:
         else:
             state = first.states[_named_state(first.states)] if first.states else None
             runs = f"{_level(first, state)} ({_shares(why, state)})" if state else ""
-            of = percent(first.share.value, 2) if first.share else ""
+            of = "" if first.share is None else percent(first.share, 2)
             cells = (
                 _name(first),
                 of,
@@ -160,7 +159,7 @@ def _benchmarks(whys: Sequence[Why], *, everything: bool) -> Table:
 
 def _clearness(why: Why) -> tuple[bool, float]:
     first = next(iter(why.named), None)
-    return first is None, -(first.share.value if first and first.share else 0.0)
+    return first is None, -((first and first.share) or 0.0)
 
 
 def _metrics(why: Why) -> Table:
@@ -182,14 +181,10 @@ def _metrics(why: Why) -> Table:
             style = "strong" if m.pvalue <= why.alpha else "dim"
             unit, test = m.unit, (f"{m.correlation:.2f}", percent(m.between, 2), pvalue(m.pvalue))
         states = ", ".join(value_of(s.level, unit) for s in m.states)
-        share = "" if m.share is None else f"{percent(m.share.value, 2)} [{_ends(m.share)}]"
+        share = "" if m.share is None else percent(m.share, 2)
         within = span(m.within, *_words(why)) if m.within else ""
         rows.append(Row.of(Cell(_name(m), style), *test, states, share, within, name=_name(m)))
     return Table.of(columns, rows)
-
-
-def _ends(share: Estimate) -> str:
-    return ", ".join(percent(end, 2).removesuffix(" %") for end in (share.low, share.high)) + " %"
 
 
 def _words(why: Why) -> tuple[str, str]:
