@@ -66,18 +66,25 @@ def verdicts(claims: Mapping[tuple[str, str], Claims], alpha: float) -> tuple[Pa
     return tuple(pairs)
 
 
-def places(versions: Sequence[str], pairs: Sequence[PairVerdict]) -> dict[str, tuple[int, int]]:
+def places(
+    versions: Sequence[str], pairs: Sequence[PairVerdict], *, transitive: bool = False
+) -> dict[str, tuple[int, int]]:
     """The best and the worst rank that verdicts on pairs leave to each version.
 
-    By what is proven directly: that A beats B and B beats C more often than not does not make A beat C so.
+    Means over a suite are ``transitive``: A ahead of B and B of C puts A ahead of C. Typical runs are not: that A
+    beats B and B beats C more often than not does not make A beat C so.
     """
-    beaten_by, beats = dict.fromkeys(versions, 0), dict.fromkeys(versions, 0)
+    ahead = np.zeros((len(versions), len(versions)), dtype=bool)
+    at = {v: i for i, v in enumerate(versions)}
     for p in pairs:
         if p.verdict in CHANGED:
-            ahead, behind = (p.candidate, p.reference)[:: 1 if p.verdict is Verdict.FASTER else -1]
-            beats[ahead] += 1
-            beaten_by[behind] += 1
-    return {v: (1 + beaten_by[v], len(versions) - beats[v]) for v in versions}
+            ahead[at[p.candidate], at[p.reference]] = p.verdict is Verdict.FASTER
+            ahead[at[p.reference], at[p.candidate]] = p.verdict is Verdict.SLOWER
+    for via in range(len(versions) if transitive else 0):
+        ahead |= np.outer(ahead[:, via], ahead[via])  # Warshall's closure
+    ahead &= ~ahead.T  # a circle orders nothing
+    best, worst = 1 + ahead.sum(axis=0), len(versions) - ahead.sum(axis=1)
+    return dict(zip(versions, zip(best.tolist(), worst.tolist(), strict=True), strict=True))
 
 
 def all_answers(
@@ -127,7 +134,8 @@ def rank_suite(
             for check in made[at].undermining:
                 undermined[duel[check.versions == ("Y",)]][at[0]] = None
     by_version = {v: tuple(names) for v, names in undermined.items()}
-    return _in_order(versions, claims, rules.alpha, by_version, tuple(common), tuple(left_out))
+    benchmarks = tuple(common), tuple(left_out)
+    return _in_order(versions, claims, rules.alpha, by_version, *benchmarks, transitive=True)
 
 
 def rank_benchmark(
@@ -166,13 +174,15 @@ def _in_order(
     undermined: Mapping[str, tuple[str, ...]],
     benchmarks: tuple[str, ...],
     left_out: tuple[str, ...] = (),
+    *,
+    transitive: bool = False,
 ) -> SuiteRanking:
     """By their speedups over the first."""
     pairs = verdicts(claims, alpha)
     speedups = {versions[0]: Estimate(1.0, 1.0, 1.0, 1 - alpha)}
     speedups |= {p.candidate: p.estimate for p in pairs if p.reference == versions[0]}
     order = sorted(versions, key=lambda v: -speedups[v].value)
-    ranks = places(versions, pairs)
+    ranks = places(versions, pairs, transitive=transitive)
     rows = (RankedVersion(v, speedups[v], *ranks[v], undermined.get(v, ())) for v in order)
     return SuiteRanking(alpha, tuple(rows), pairs, benchmarks, left_out)
 
@@ -231,11 +241,6 @@ class RunRanking(InOrder, Struct, frozen=True):
             f"[{100 * v.chance.low:.3g} %, {100 * v.chance.high:.3g} %]"
             for v in self.versions
         )
-
-    @property
-    def winner(self) -> str:
-        """The version that is proven to be first; empty where none is."""
-        return self.leading[0] if len(self.leading) == 1 else ""
 
     @property
     def undermined(self) -> bool:

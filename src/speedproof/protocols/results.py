@@ -444,6 +444,11 @@ class InOrder:
         """Those that are not proven to be behind another; none where they beat each other in a circle."""
         return [v.version for v in self.versions if v.best_rank == 1]
 
+    @property
+    def winner(self) -> str:
+        """The version that is proven to be ahead of each other; empty where none is."""
+        return next((v.version for v in self.versions if v.worst_rank == 1), "")
+
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {', '.join(v.version for v in self.versions)}>"
 

@@ -257,7 +257,7 @@ def advice(ranking: RunRanking, *, shaken: bool = False) -> str:
         beats = f"a run of it is the best of {count}, one of each version, {how_often(c)}"
     agreed = mean == median == rarely
     leading = [names[v] for v in ranking.leading]  # none where they beat each other in a circle
-    if leading != [rarely]:
+    if ranking.winner != first.version:
         text = "On a single run no version is shown to be the best"
         either = ", ".join([*leading[:-2], " or ".join(leading[-2:])])
         among = "" if len(leading) in (0, len(ranking.versions)) else f": {either} may be"

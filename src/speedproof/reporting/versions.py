@@ -166,18 +166,19 @@ def _answer(of: _Versions) -> Text:
     sure = "not proven" if voice.shaken else f"{what}, each {voice.shown} change at {percent(of.first.alpha)}"
     risk = f"({where}{sure})"
     superlative = {"faster": "fastest", "better": "best"}[voice.better]
-    leading = {v.version: v for v in ranking.versions if v.best_rank == 1}
-    first = enumerate_names([of.called[v] for v in leading], 4)
-    if not leading:
+    first = enumerate_names([of.called[v] for v in ranking.leading], 4)
+    total = len(ranking.versions)
+    if not ranking.leading:
         nobody = f"{metric}No version is {superlative}: each is proven {voice.worse} than another"
         return Text(nobody, "strong", risk)
-    if len(leading) == 1:
-        ((name, best),) = leading.items()
-        ahead = f", {words.observed(best.speedup.value, voice.better, '')} than {reference}"
-        total = len(ranking.versions)
-        lead = f"{metric}{first} is {superlative} of {total}{ahead if name != of.names[0] else ''}"
+    if ranking.winner:
+        gain = next(v.speedup.value for v in ranking.versions if v.version == ranking.winner)
+        ahead = f", {words.observed(gain, voice.better, '')} than {reference}"
+        lead = f"{metric}{first} is {superlative} of {total}{ahead * (ranking.winner != of.names[0])}"
         return Text(lead, "strong", risk)
-    return Text(f"{metric}Undecided which is {superlative}: {first}", "strong", risk)
+    one = f"whether {first} is {superlative} of {total}"
+    which = one if len(ranking.leading) == 1 else f"which is {superlative}: {first}"
+    return Text(f"{metric}Undecided {which}", "strong", risk)
 
 
 def _by_place(of: _Versions, benchmarks: Sequence[str]) -> Table:
