@@ -31,10 +31,13 @@ def test_a_mean_says_of_how_many_benchmarks_it_is(zero: float, some: str) -> Non
 
 
 def test_hpt_tells_of_the_drift_that_a_comparison_tells_of() -> None:
-    """Runs that rise by 10 %, 5 % apart, and runs that do not: HPT decides both, a comparison the steady ones."""
+    """Runs that rise by 10 %, 5 % apart, or come in pairs: HPT decides them, a comparison the steady ones."""
     rising, rng = np.linspace(1.0, 1.1, 30), np.random.default_rng(1)
+    normal = 1 + 0.01 * norm.ppf((np.arange(15) + 0.5) / 15)
+    twins = [np.repeat(rng.permutation(normal), 2) for _ in range(2)]
     values = {
         "rising": {"old": 1.05 * rising, "new": rising},
+        "alike": {"old": 1.006 * twins[0], "new": twins[1]},
         "steady": {"old": rng.normal(1.5, 0.01, 30), "new": rng.normal(1.0, 0.01, 30)},
     }
     order = frozenset({Trait.ORDER_KNOWN})
@@ -42,8 +45,10 @@ def test_hpt_tells_of_the_drift_that_a_comparison_tells_of() -> None:
         ("old", "new"),
         {(Key(b), v): Sample(x, "s", traits=order) for b, sides in values.items() for v, x in sides.items()},
     )
+    text = told(sp.hpt(given))
+    assert "rising, alike: HPT takes runs for independent that are alike or drift: measure in turns" in text
+    assert "too few independent runs" in told(sp.compare_suite(given.select(only=["alike"])))
     reason = "the runs drift: measure in turns, with 'speedproof run'"
-    assert f"rising: {reason}; HPT takes them for independent." in told(sp.hpt(given))
     assert reason in told(sp.compare_suite(given.select(only=["rising"])))
     assert "drift" not in told(sp.hpt(given.select(only=["steady"])))
 

@@ -5,7 +5,8 @@ The allocation is that of Kalibera and Jones.
 The runs that find an effect of a given size are simulated from a pilot, under the test that will be used.
 Runs of both versions are drawn from the pilot, smoothed by a normal kernel on the scale of logarithms that keeps
 mean and variance (B. W. Silverman, G. A. Young, Biometrika 74, 1987), or rounded to the step in which the pilot
-was read. The candidate's are scaled so that the speedup is the effect. The share of such comparisons whose
+was read. Dependence multiplies their number as it does that of every forecast. The candidate's are scaled so that
+the speedup is the effect. The share of such comparisons whose
 verdict is "faster" is the power at a size. No model says how it grows, as it may jump: a protocol refuses few
 runs, or small samples that are not normal. The size is bracketed and halved, from that of the test's own formula.
 
@@ -33,7 +34,8 @@ from speedproof.options import HEADLINE, quantile_of
 from speedproof.protocols.pair import DEFAULT, PreparedPairs, Rules
 from speedproof.protocols.questions import QUESTIONS, Question, answers
 from speedproof.protocols.results import Verdict
-from speedproof.stats.dependence import drift, lag1
+from speedproof.protocols.typical import DRIFT
+from speedproof.stats.dependence import drift, drifting, lag1
 from speedproof.stats.permutation import few_separate
 from speedproof.stats.power import repetitions, variance_components
 from speedproof.stats.scaling import NORMAL_DEVIATION, coarse_step
@@ -216,7 +218,7 @@ def plan_power(
     Raises
     ------
     DataError
-        Fewer than five runs of a version, or runs that never differ.
+        Fewer than five runs of a version, or runs that never differ or drift.
     """
     question, prepared = QUESTIONS[protocol], PreparedPairs([pair], rules)
     (side,), (now,) = question.sides(prepared), answers(protocol, prepared)
@@ -229,6 +231,9 @@ def plan_power(
         raise DataError(
             f"{pair.key.benchmark}: the runs of the pilot never differ, so any number finds an effect"
         )
+    alike = now.inflation  # so many runs like the pilot's tell as much as one that is drawn
+    if drifting(slow.size, fast.size, alike):
+        raise DataError(f"{pair.key.benchmark}: {DRIFT.reason}")
     rng = np.random.default_rng(seed)
     trial = _Trial(pair, question, rules, (slow, fast), effect, rng)
     q = 0.5 if protocol == "median" else quantile_of(protocol)
@@ -239,7 +244,7 @@ def plan_power(
     sizes, guess, least_runs = [], _formula(question, slow, trial.scale * fast, alpha), fewest
     for power in _POWERS:
         runs = trial.needed(power, guess, least_runs)
-        if runs is None:
+        if runs is None or runs * alike > MOST_RUNS:
             least_runs = MOST_RUNS + 1
             sizes.append(RunsForPower(power, None, float(MOST_RUNS), math.inf))
             continue
@@ -248,10 +253,10 @@ def plan_power(
         error = math.sqrt(2.0 * math.pi * power * (1.0 - power) / _draws(runs)) * math.exp(0.5 * deviate**2)
         error *= 2.0 * _TWO_SIDED / (deviate + normal_quantile(1.0 - alpha))
         low, high = (
-            max(runs * math.exp(side * math.hypot(math.log(end), error)), fewest)
+            alike * max(runs * math.exp(side * math.hypot(math.log(end), error)), fewest)
             for side, end in zip((-1, 1), spread, strict=True)
         )
-        sizes.append(RunsForPower(power, runs, low, high))
+        sizes.append(RunsForPower(power, math.ceil(alike * runs), low, high))
         guess = least_runs = runs
     sample_sizes = (slow.size, fast.size) if not side.turned else (fast.size, slow.size)
     return PowerPlan(

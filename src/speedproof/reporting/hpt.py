@@ -8,13 +8,14 @@ from functools import cached_property
 
 from msgspec import Struct
 
+from speedproof.data.notes import Assumption
 from speedproof.data.suite import Pair, Suite
 from speedproof.declaring import EXAMPLES, proportion_given
 from speedproof.protocols.caveats import MachineSpeeds, caveats_of
 from speedproof.protocols.hpt import AS_GIVEN, HptClaim, HptClaims
 from speedproof.protocols.pair import PreparedPairs, Rules
 from speedproof.protocols.results import Hpt, RSpeedup, Winner
-from speedproof.protocols.typical import DRIFT, typical_runs
+from speedproof.protocols.typical import typical_runs
 from speedproof.protocols.units import typical_units
 from speedproof.reporting.model import (
     Cell,
@@ -41,6 +42,7 @@ _TOGETHER = 2048  # comparisons
 _SURE = 0.95  # the confidence that is usually asked
 _STEADY = ", were the machine steady"
 _ASKED = "Whole suite (HPT): "  # compare asks of each benchmark
+_DEPENDENT = "HPT takes runs for independent that are alike or drift: measure in turns, with 'speedproof run'"
 
 
 def conclusion(result: Hpt, reference: str, candidate: str, *, shaken: bool = False) -> str:
@@ -151,9 +153,9 @@ class HptResult(Shown, Struct, frozen=True, dict=True):
         tests = f" Scores: {result.scores}. Tests: {result.method}." if details else ""
         notes = [Text(f"Each p is that of a rank test of the benchmark alone, one-sided.{tests}", "dim")]
         notes += [Text(f"{note[:1].upper()}{note[1:]}.", "warning") for note in result.notes]
-        if drifting := list(self._drifting()):
-            names = enumerate_names(shortened(drifting, _NAME), 3)
-            notes.append(Text(f"{names}: {DRIFT.reason}; HPT takes them for independent.", "warning"))
+        if dependent := list(self._dependent()):
+            names = enumerate_names(shortened(dependent, _NAME), 3)
+            notes.append(Text(f"{names}: {_DEPENDENT}.", "warning"))
         sections = (
             [_bounds(result)] if details and result.speedups and result.winner is not Winner.TIE else []
         )
@@ -175,14 +177,15 @@ class HptResult(Shown, Struct, frozen=True, dict=True):
             good=result.winner is not Winner.REFERENCE,
         )
 
-    def _drifting(self) -> Iterator[str]:
-        """The benchmarks with a winner of which a comparison says that drift leaves no answer."""
+    def _dependent(self) -> Iterator[str]:
+        """The benchmarks with a winner that a comparison leaves undecided, as their runs are alike or drift."""
         won = {b.benchmark for b in self.result.benchmarks if b.winner is not Winner.TIE}
         pairs = [pair for pair in self.pairs if pair.key.benchmark in won]
         rules = Rules(forecast=False)
         for at in range(0, len(pairs), _TOGETHER):
-            answers = typical_runs(PreparedPairs(pairs[at : at + _TOGETHER], rules))
-            yield from (c.benchmark for c in answers if c.needed is DRIFT)
+            for c in typical_runs(PreparedPairs(pairs[at : at + _TOGETHER], rules)):
+                if Assumption.EFFECTIVE_RUNS in [check.kind for check in c.failed_checks]:
+                    yield c.benchmark
 
     def _benchmarks(self, *, everything: bool) -> Table:
         """A row a benchmark: the winner's by size, then the loser's, then the ties."""
