@@ -371,6 +371,11 @@ def test_files_of_different_commands_are_called_by_them(tmp_path: Path) -> None:
     paths = [write(tmp_path, text, f"{i}.json") for i, text in enumerate(texts)]
     suite = sp.read(*paths)
     assert (suite.versions, [key.benchmark for key in suite.keys]) == (("old", "new"), ["command"])
+    two = ", ".join(f'{{"command": "{name}", "times": [1.0, 2.0]}}' for name in ("new", "newer"))
+    more = write(tmp_path, f'{{"results": [{two}]}}', "two.json")
+    for first, second in ((f"{paths[0]}:old", f"{more}:new"), (paths[0], f"{more}:new"), (*paths,)):
+        assert sp.read(first, second).versions == ("old", "new")
+    assert [key.benchmark for key in sp.read(f"{paths[1]}:new", f"{more}:new").keys] == ["new"]
     suite = sp.read(f"a={paths[0]}", paths[1])
     assert suite.versions == ("a", "1")
     assert all(s.notes == ("the commands 'old', 'new' were compared",) for s in suite.samples.values())

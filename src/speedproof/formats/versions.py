@@ -85,11 +85,15 @@ def of_version(
 ) -> tuple[Named, list[Record | Skipped]]:
     """The version that an argument asks for, as one of that name, with its records and all that was left out.
 
-    Its name is the version's where it is ``alone`` the file that versions are asked of.
+    Its name is the version's where it is ``alone`` the file that versions are asked of. Of hyperfine it is a
+    command, which the records still have for their benchmark.
     """
     path = argument.paths[0]
     labelled = versions_of_one(stem_of(path), path, records)
-    labelled, _ = of_benchmarks(labelled, argument.version, alone=True)
+    if {(of, r.tool) for of, r in labelled if isinstance(r, Record)} == {(stem_of(path), "hyperfine")}:
+        labelled = [(r.benchmark if isinstance(r, Record) else of, r) for of, r in labelled]
+    else:
+        labelled, _ = of_benchmarks(labelled, argument.version, alone=True)
     there = list(dict.fromkeys(label for label, record in labelled if isinstance(record, Record)))
     version = version_given(argument.version, there, path)
     name = argument.name or (version if alone else "")
@@ -278,7 +282,7 @@ def of_commands(
     names = [_names(records) for records in read_all]
     tools = {r.tool for records in read_all for r in records_of(records)}
     commands = {n[0] for n in names if len(n) == 1}
-    named = len(arguments) < len(read_all) or any(argument.name for argument in arguments)
+    named = len(arguments) < len(read_all) or any(a.name not in ("", a.version) for a in arguments)
     if named or tools != {"hyperfine"} or len(commands) < len(read_all):
         return list(arguments), one_thing(read_all)
     return (
