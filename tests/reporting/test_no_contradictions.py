@@ -80,6 +80,17 @@ def test_what_takes_no_time_did_not_run(turned: bool) -> None:
         assert "all runs of a side are 0" in text
 
 
+@pytest.mark.parametrize(("old", "new", "why"), [
+    ([0] * 2, [0] * 3, "neither sample has any spread"), ([0] * 6, [0] * 5, "neither sample has any spread"),
+    ([5] * 2, [5] * 4, "neither sample has any spread"), ([0] * 2, [1, 2, 3], "all runs of a side are 0"),
+    ([5] * 2, [7] * 2, "needs at least 4 runs"), ([5], [5, 6, 7], "needs at least 4 runs"),
+])  # fmt: skip
+def test_no_number_of_runs_decides_what_never_differs(old: list[float], new: list[float], why: str) -> None:
+    """That comes before the number of runs that the test takes at least."""
+    text = told(sp.compare(old, new))
+    assert (why in text, "needs at least" in text) == (True, "needs" in why)
+
+
 @pytest.mark.parametrize(("nested", "unit"), [(1, "runs"), (3, "processes")])
 def test_too_few_runs_for_a_joint_proof_are_told(nested: int, unit: str) -> None:
     """Of three benchmarks six claims: 6 * 4/5 / 2^n is at most 0.05 from seven on."""

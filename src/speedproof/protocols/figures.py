@@ -189,7 +189,9 @@ def compared(
     verdicts = [verdict_of(p, less, at, alpha) for p, less, at in zip(*pvalues, margins, strict=True)]
     undecided = [i for i, verdict in enumerate(verdicts) if verdict is Verdict.UNDECIDED]
     once = [i for i in undecided if any(check.kind is _ONCE for check in sides[i].known)]
-    would_decide = {**needed(undecided), **dict.fromkeys(once, TWO_FILES)}
+    alike = [i for i in undecided if _one_value(sides[i])]
+    would_decide = {**needed(undecided), **dict.fromkeys(alike, NO_SPREAD)}
+    would_decide |= dict.fromkeys(once, TWO_FILES)
     states = [state_of(min(both), alpha, ()) for both in zip(*pvalues, strict=True)]
     given: dict[str, Iterable[Any]] = {"state": states, **columns}
     given |= {"pvalue": pvalues[0], "pvalue_slower": pvalues[1], "verdict": verdicts, "at_margin": margins}
@@ -249,6 +251,12 @@ def conclusions(
         checks=[(*seen, *side.checks) for seen, side in zip(checks, sides, strict=True)],
         log=log_speedups(observed, errors) if errors else [None] * len(sides),
     )
+
+
+def _one_value(side: Sides) -> bool:
+    """Whether all of several runs of both versions are equal, which no number of runs changes."""
+    ends = {end for of in side.summaries for end in (of.minimum, of.maximum)}
+    return len(ends) == 1 and min(of.observations for of in side.summaries) > 1
 
 
 def log_speedups(speedups: Sequence[float], errors: LogErrors) -> list[LogSpeedup | None]:

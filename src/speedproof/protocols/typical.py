@@ -166,18 +166,12 @@ def _answers(sides: Batch, rules: Rules, *, of_chance: bool = False) -> list[Com
             counts = (
                 k for k in count(2) if least_pvalue(k, k) <= rules.alpha and not few_separate(k, rules.alpha)
             )
-            return fewest(sides, undecided, next(counts))
-        arguments = (
-            sides,
-            slow,
-            fast,
-            rules,
-            undecided,
-            runs_needed,
-            () if of_chance else ratios[0],
-            factors,
-        )
-        runs = forecasts(*arguments) if rules.forecast else {}
+            runs = fewest(sides, undecided, next(counts))
+        elif rules.forecast:
+            speedups = () if of_chance else ratios[0]
+            runs = forecasts(sides, slow, fast, rules, undecided, runs_needed, speedups, factors)
+        else:
+            runs = {}
         # Of runs that drift more tell no more, nor of one that takes no time.
         drifts = (drifting(n, m, factors) | slowly).tolist()
         nothing = ((slow == 0.0).all(axis=1) ^ (fast == 0.0).all(axis=1)).tolist()

@@ -225,8 +225,8 @@ def single_runs(result: SuiteComparison) -> bool:
 
 
 ONE_RUN = Text(
-    "One run a side proves nothing: nobody knows how much runs differ. Repeat both, in turns: "
-    "speedproof run OLD_COMMAND NEW_COMMAND",
+    "One run a side proves nothing: nobody knows how much runs differ. Measure more, in turns: "
+    "speedproof run OLD_COMMAND NEW_COMMAND, or --resume a session",
     "warning",
 )
 AS_MEASURED = "as measured"
