@@ -242,9 +242,8 @@ def reviewed(stored: Sequence[StoredSession], question: SessionQuestion) -> Race
 
 def _of_runs(tallies: Sequence[Tally], metric: str) -> Iterator[Note]:
     """Notes on runs that failed, lack the metric, or left processes running."""
-    unproven = "and the bounds are not proven"
-    failed = f"failed: what is said holds for those that succeed, {unproven}"
-    missing = f"had no value of {metric!r} to compare: what is said holds for those that have one, {unproven}"
+    failed = "failed: nothing is proven of those that succeed"
+    missing = f"had no value of {metric!r} to compare: nothing is proven of those that have one"
     left = "left processes running, whose work is not in its values and disturbs the next runs"
     for t in tallies:
         for count, assumed, text in (

@@ -181,12 +181,13 @@ def said_below(kind: Assumption, protocol: str) -> bool:
     return kind not in _SAID_ONCE or (kind in _OF_TYPICAL and protocol != HEADLINE)
 
 
-def failed(comparisons: Sequence[Comparison], *, undermining: bool) -> dict[Assumption, int]:
-    """Assumptions that did not hold, each with the number of its benchmarks, the most frequent first."""
+def failed(comparisons: Sequence[Comparison]) -> dict[Assumption, int]:
+    """Assumptions that undermine verdicts, each with the number of its benchmarks, the most frequent first."""
     seen = {
         (check.kind, result.benchmark)
         for result in comparisons
-        for check in (result.undermining if undermining else result.failed_checks)
+        if result.verdict is not Verdict.UNDECIDED
+        for check in result.undermining
         if said_below(check.kind, result.protocol)
     }
     counts = Counter(kind for kind, _ in seen)
@@ -194,21 +195,17 @@ def failed(comparisons: Sequence[Comparison], *, undermining: bool) -> dict[Assu
 
 
 def doubts(comparisons: Sequence[Comparison]) -> Iterator[Text]:
-    """The failed assumptions that undermine verdicts, in one sentence; of one benchmark the others, too."""
+    """The failed assumptions that undermine verdicts, in one sentence."""
     for candidate in dict.fromkeys(c.candidate.label for c in comparisons if c.speedup.low > c.speedup.high):
         yield Text(f"{candidate}: no single speedup fits all pairs.", "dim")
-    decided = [c for c in comparisons if c.verdict is not Verdict.UNDECIDED]
-    one, counts = len({c.benchmark for c in comparisons}) == 1, failed(decided, undermining=True)
+    counts = failed(comparisons)
     kinds = ", ".join(kind.violated for kind in counts)
-    if counts and one:
+    if counts and len({c.benchmark for c in comparisons}) == 1:
         yield Text(f"! {kinds[:1].upper()}{kinds[1:]}: the true risk may be larger.", "warning")
     elif counts:
+        decided = (c for c in comparisons if c.verdict is not Verdict.UNDECIDED)
         benchmarks = len({c.benchmark for c in decided if c.undermining})
         yield risk_of_many(plural(benchmarks, "benchmark"), {kind.violated: n for kind, n in counts.items()})
-    elif one:
-        lost = [of.violated for of in failed(comparisons, undermining=False) if of.undermines != "nothing"]
-        if lost:
-            yield Text(f"Failed checks: {', '.join(lost)}.", "dim")
 
 
 def risk_of_many(many: str, counts: Mapping[str, int]) -> Text:

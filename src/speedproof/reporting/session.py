@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
@@ -19,6 +19,7 @@ from speedproof.protocols.units import summarise
 from speedproof.reporting import sheet
 from speedproof.reporting.model import Cell, Report, Table, Text, right
 from speedproof.reporting.names import common_prefix, enumerate_names, labels, width_of
+from speedproof.reporting.notes import failed
 from speedproof.reporting.numbers import percent, plural, rough, sparkline
 from speedproof.reporting.words import observed, of_metric, span
 
@@ -54,7 +55,7 @@ def report(
         undecided = [c for c in heads if c.verdict is Verdict.UNDECIDED]
         if len(findings) == 1 and spent:
             made = replace(made, tables=(_with_spent(made.tables[0], findings[0], spent), *made.tables[1:]))
-    notes: list[Text] = [*made.notes, *_warnings(findings)]
+    notes: list[Text] = [*made.notes, *_warnings(findings, {*_SAID, *failed(heads)})]
     notes += _of_builds(findings, *builds) if builds and findings else []
     # It favours no side, and may be why a session has come to nothing.
     if load and any(c is None or c.needed != WITHHELD for c in undecided):
@@ -70,9 +71,9 @@ _SAID = (Assumption.ONE_LAYOUT, Assumption.BLOCK_SYMMETRY, Assumption.STEADY_SPE
 """What the sheet says of the runs, where the test that it shows assumes it."""
 
 
-def _warnings(findings: Sequence[CandidateResult]) -> Iterator[Text]:
-    """What happened while they were measured and speaks against them; of several benchmarks its gist."""
-    seen = [(f.benchmark, check) for f in findings for check in f.warnings if check.kind not in _SAID]
+def _warnings(findings: Sequence[CandidateResult], said: Collection[Assumption]) -> Iterator[Text]:
+    """What else happened while they were measured and speaks against them; of several benchmarks its gist."""
+    seen = [(f.benchmark, check) for f in findings for check in f.warnings if check.kind not in said]
     benchmarks = [f.benchmark for f in findings]
     if len(set(benchmarks)) < 2:
         for message in dict.fromkeys(check.message for _, check in seen):
@@ -122,10 +123,10 @@ def _of_builds(findings: Sequence[CandidateResult], count: int, varied: bool) ->
         missing = f"Pairs of builds measured so far: {measured} of {count}; --resume measures the others."
         yield Text(missing, "warning")
         return
-    layouts = "all of one layout: this is said of these builds; {seed} in --build varies it"
+    layouts = "All builds have one layout: this is said of them; {seed} in --build varies it."
     if varied:
-        layouts = "layouts varied: this is said of the code"
-    yield Text(f"Every block has builds of its own, {count} of each, {layouts}.", "dim")
+        layouts = "Every block has builds of its own, layouts varied: this is said of the code."
+    yield Text(layouts, "dim")
     if lost:
         yield Text(f"Complete pairs: {measured} of {count}; runs of the others failed.", "warning")
 

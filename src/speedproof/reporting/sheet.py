@@ -124,7 +124,8 @@ def _one(result: SuiteComparison, head: Comparison, voice: Voice) -> Report:
 def _beside(result: SuiteComparison, head: Comparison) -> Iterator[Text]:
     """The chance of a faster run, what contradicts the verdict, and whether the checks hold."""
     if head.chance and not math.isnan(head.chance.value):
-        yield Text(f"{words.chance(head, head.chance, head.candidate.label, head.reference.label)}.")
+        often = words.how_often(head.chance, head.verdict, head.ties)
+        yield Text(f"A {head.repeated} of {head.candidate.label} wins {often}.")
     for where, other in opposite(result.comparisons, head):
         yield Text(
             f"But {contradicted(where, other, head.candidate.label, head.reference.label)}.", "warning"

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from speedproof.data.names import visible
+from speedproof.data.names import enumerate_names, visible
 from speedproof.reporting.model import Cell, Report, Row, Style, Table, Text, grouped
 from speedproof.reporting.names import common_prefix, cut_right, pad, shortened, width_of
 
@@ -24,6 +24,7 @@ _SHORT, _SHORTER, _SHORTEST = 24, 10, 7
 """Widths to which names are shortened before a column goes, before one goes that stays longest, and at the end."""
 _LEAST_TITLE = 10
 _BREVITY = 3
+_AROUND = 50  # what a line that names some columns takes beside their names
 
 
 def render(report: Report, width: int = 80, *, colour: bool = False) -> str:
@@ -138,10 +139,13 @@ def _table(table: Table, width: int, *, paint: Paint) -> Iterator[str]:
         yield ""
         below = table.of_columns([*range(table.repeats), *gone])
         yield from _table(below, width, paint=paint)
-    elif gone and (dropped := ", ".join(table.columns[i].title for i in gone)) != "runs":
+    elif shown and gone and (dropped := [table.columns[i].title for i in gone]) != ["runs"]:
         widths = range(width, 2 * width)
         enough = bisect_left(widths, True, key=lambda wide: {*gone} <= {*_layout(table, shown, wide).kept})
-        room = f"(no room for: {dropped}; COLUMNS={width + enough} makes room)"
+        for some in (", ".join(dropped), enumerate_names(dropped, room=width - _AROUND)):
+            room = f"(no room for: {some}; COLUMNS={width + enough} makes room)"
+            if width_of(room) <= width:
+                break
         yield from _wrapped(Text(room, "dim"), width, paint)
 
 

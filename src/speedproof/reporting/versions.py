@@ -294,11 +294,12 @@ def _matrix(of: _Versions, everything: bool) -> Table:
         changed = [words.effect(c).bound for c in of.answers[name].values() if c.verdict in words.CHANGED]
         return -max((bound for bound in changed if not math.isnan(bound)), default=0.0)
 
-    rows = []
+    rows, places = [], len(of.ranking.versions) if of.ranking else 0
+    room = min(_SHOWN, max(_SHOWN + _SHOWN // 2 - places, _SHOWN // 2))  # a place has a row, too
     for i, name in enumerate(sorted(of.benchmarks, key=clearness)):
         answers, medians = of.answers[name], of.medians(name)
         cells = [_cell(answers.get(v), medians.get(v, "-")) for v in candidates]
-        said = {"kind": "benchmarks", "folded": i >= _SHOWN and not everything, **_said(answers)}
+        said = {"kind": "benchmarks", "folded": i >= room and not everything, **_said(answers)}
         rows.append(Row.of(named(name), medians[reference], *cells, name=name, **said))
     # The best one is never left out for want of room.
     ranked = [v.version for v in of.ranking.versions if v.version != reference] if of.ranking else candidates

@@ -170,7 +170,8 @@ def verdict(result: Comparison, margin: float | None = None) -> str:
     """The answer in a sentence without its proof."""
     new, old = result.candidate.label or "the candidate", result.reference.label or "the reference"
     if result.quantity == "probability":
-        return chance(result, result.speedup, new, old)
+        run, often = result.repeated, how_often(result.speedup, result.verdict, result.ties)
+        return f"A {run} of {new} beats a {run} of {old} {often}"
     if result.verdict is Verdict.UNDECIDED:
         better, worse = gain_and_loss(result)
         seen, (low, high) = _seen(result), result.certified.ends
@@ -295,12 +296,6 @@ def interval(estimate: Estimate, better: str = "faster", worse: str = "slower") 
     ratio = observed(estimate.value, better, worse)
     most = 9 if low > 1 else 3
     return f"{ratio} [{factor(low, -1, most)}, {factor(high, 1, most)}]" if math.isfinite(high) else ratio
-
-
-def chance(result: Comparison, estimate: Estimate, new: str, old: str) -> str:
-    """How often a run of the candidate beats one of the reference, in a sentence without its full stop."""
-    run, often = result.repeated, how_often(estimate, result.verdict, result.ties)
-    return f"A {run} of {new} beats a {run} of {old} {often}"
 
 
 def how_often(chance: Estimate, verdict: Verdict = Verdict.UNDECIDED, ties: float = 0.0) -> str:
