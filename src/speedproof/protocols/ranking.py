@@ -71,8 +71,8 @@ def places(
 ) -> dict[str, tuple[int, int]]:
     """The best and the worst rank that verdicts on pairs leave to each version.
 
-    Means over a suite are ``transitive``: A ahead of B and B of C puts A ahead of C. Typical runs are not: that A
-    beats B and B beats C more often than not does not make A beat C so.
+    Means of several benchmarks are ``transitive``: A ahead of B and B of C puts A ahead of C. Typical runs are
+    not: that A beats B and B beats C more often than not does not make A beat C so.
     """
     ahead = np.zeros((len(versions), len(versions)), dtype=bool)
     at = {v: i for i, v in enumerate(versions)}
@@ -134,8 +134,7 @@ def rank_suite(
             for check in made[at].undermining:
                 undermined[duel[check.versions == ("Y",)]][at[0]] = None
     by_version = {v: tuple(names) for v, names in undermined.items()}
-    benchmarks = tuple(common), tuple(left_out)
-    return _in_order(versions, claims, rules.alpha, by_version, *benchmarks, transitive=True)
+    return _in_order(versions, claims, rules.alpha, by_version, tuple(common), tuple(left_out))
 
 
 def rank_benchmark(
@@ -174,15 +173,13 @@ def _in_order(
     undermined: Mapping[str, tuple[str, ...]],
     benchmarks: tuple[str, ...],
     left_out: tuple[str, ...] = (),
-    *,
-    transitive: bool = False,
 ) -> SuiteRanking:
     """By their speedups over the first."""
     pairs = verdicts(claims, alpha)
     speedups = {versions[0]: Estimate(1.0, 1.0, 1.0, 1 - alpha)}
     speedups |= {p.candidate: p.estimate for p in pairs if p.reference == versions[0]}
     order = sorted(versions, key=lambda v: -speedups[v].value)
-    ranks = places(versions, pairs, transitive=transitive)
+    ranks = places(versions, pairs, transitive=len(benchmarks) > 1)
     rows = (RankedVersion(v, speedups[v], *ranks[v], undermined.get(v, ())) for v in order)
     return SuiteRanking(alpha, tuple(rows), pairs, benchmarks, left_out)
 
