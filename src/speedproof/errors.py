@@ -72,7 +72,11 @@ class FormatError(SpeedproofError):
         return "".join(map(str, self.parts))
 
     def __reduce__(self) -> tuple[type[FormatError], tuple[str | Parameter, ...]]:
-        return FormatError, (self.path, self.where, *self.parts)
+        return type(self), (self.path, self.where, *self.parts)
+
+
+class UnknownFormatError(FormatError):
+    """A file that no reader knows: no results, or those of a tool that is not read."""
 
 
 def cause(error: OSError) -> str:

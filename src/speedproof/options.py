@@ -105,8 +105,9 @@ ReferenceFirst = Annotated[
 ]
 FailOn = Annotated[
     tuple[Literal["slower", "undecided", "not-faster", "missing"], ...],
-    "exit with code 1 if this is the verdict on any benchmark, or if the candidate lacks a benchmark (missing; "
-    "not-faster and undecided fail then, too); what is shown but not proven counts as undecided; may be repeated",
+    "exit with code 1 if this is the verdict on any benchmark, or if the candidate lacks a benchmark or a result "
+    "file cannot be read (missing; not-faster and undecided fail then, too); what is shown but not proven counts "
+    "as undecided; may be repeated",
 ]
 Config = Annotated[
     str | None,

@@ -313,6 +313,27 @@ def test_what_cannot_be_used_is_missing_or_an_error(lost: str) -> None:
     assert (code, out, "part.txt: line 5: B: " in err) == (2, "", True)
 
 
+@pytest.mark.parametrize("lost", ['{"results": [{"command": "b", "ti', ""])
+@pytest.mark.parametrize("side", ["old", "new"])
+def test_a_folder_with_a_file_that_cannot_be_read_does_not_pass(lost: str, side: str) -> None:
+    """An error, also in a corpus; files that are no results do not matter, nor what --where leaves out."""
+    for seed, name in enumerate(("old", "new")):
+        Path(name).mkdir()
+        write(f"{name}/a.csv", seed, a=1.0)
+        Path(name, "notes.txt").write_text("as of Monday\n")
+    files, corpus = ("old", "new", "--margin", "50%"), ("c:old", "c:new", "--margin", "50%")
+    assert gate(*files)[0] == 0
+    Path(side, "b.json").write_text(lost)
+    assert speedproof("corpus", "build", "old", "new", "-o", "c")[0] == 0
+    for asked in (files, corpus, (*corpus, "--where", "true")):
+        code, out, err = gate(*asked)
+        assert (code, out, f"\n  {side}/b.json: " in err) == (2, "", True), err
+    assert gate(*corpus, "--where", "file LIKE '%.csv'")[0] == 0
+    code, _, err = speedproof("compare", "old", "new", "--fail-on", "missing")
+    assert (code, f"exit code 1: {side}/b.json: " in err) == (1, True)
+    assert f"left out: {side}/b.json: " in speedproof("corpus", "compare", "c", "--workers", "1")[2]
+
+
 def test_a_gate_that_passed_stays_passed() -> None:
     """And only a recorded pass is one."""
     old, new = write("a.csv", 1, x=1.0), write("b.csv", 2, x=0.5)

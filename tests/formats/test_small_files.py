@@ -305,7 +305,7 @@ REFUSED: list[tuple[str, str | bytes, str, str]] = [
     ("f", '{"results": []}', "", "JSON without any results: 'results' is empty"),
     ("f", '{"speed": 3}\n{"speed": 4}\n', "", "JSON of an unknown tool, with members 'speed'"),
     ("f.csv", '{"speed": 3}', "", "JSON of an unknown tool, with members 'speed'"),
-    ("f", "Hello\nworld\n", "", "the first line is 'Hello'; 'speedproof formats' lists what is read"),
+    ("f", "Hello\nworld\n", "", "the first line is 'Hello'; 'speedproof formats' lists what can be read"),
     ("f.txt", "Hello\nworld\n", "", "no known format"),
     ("f", '{"results": [], "command": 1, "times": 2}', "", "holds no results"),
     ("f", '{"results": [{"command": "x", "times": [1.0, 2', "", "ends in the middle"),

@@ -31,10 +31,11 @@ from speedproof.corpus.compare import pairs_in_file as pairs_in_file
 from speedproof.corpus.engine import cores, get_ready
 from speedproof.corpus.place import Place
 from speedproof.corpus.read import query as query
+from speedproof.corpus.read import rejected
 from speedproof.corpus.schema import Manifest, opened
 from speedproof.data.checked import checked
 from speedproof.data.names import enumerate_names, plural, version_given
-from speedproof.data.record import FileResults, Record
+from speedproof.data.record import FileResults, Record, why_left_out
 from speedproof.data.suite import Key, Suite
 from speedproof.declaring import exclusive
 from speedproof.errors import UsageError
@@ -419,6 +420,11 @@ class CorpusComparison(Shown, Struct, frozen=True):
     conclusion: Conclusion
     corpus: str
     asked: Asked
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """What was left out of the files of the corpus, a line each."""
+        return tuple(f"left out: {line}" for line in why_left_out(rejected(self.corpus, self.asked.where)))
 
     def keys(self) -> Iterator[Key]:
         """The benchmarks that were compared."""

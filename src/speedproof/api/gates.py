@@ -223,9 +223,14 @@ def gate(
 
 
 def _refuse_unusable(suite: Suite, reference: str) -> None:
-    """Refuse a reference some of whose benchmarks cannot be used: a gate must not pass without looking at them."""
+    """Refuse files that cannot be read and benchmarks of the reference that cannot be used.
+
+    A gate must not pass without looking at them.
+    """
     usable = {key.benchmark for key, version in (*suite.samples, *suite.not_chosen) if version == reference}
     lost = [one for one in suite.skipped if one.benchmark and one.benchmark not in usable]
+    if files := suite.unread:
+        raise UsageError("\n  ".join(["some files cannot be read; correct or remove them:", *files]))
     if lines := why_left_out(lost):
         raise UsageError(
             "some measurements cannot be used; correct them, or leave their benchmarks out (",

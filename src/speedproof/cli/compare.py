@@ -186,7 +186,7 @@ def run(asked: CompareOptions, console: Console) -> int:
         return result.to_json(**more)
 
     write_answer(asked, output, console, reports, to_json, suite=suite, results=result.results)
-    return FAILED if fails(asked.fail_on, result.results, console) else 0
+    return FAILED if fails(asked.fail_on, result.results, console, suite.unread) else 0
 
 
 COMMAND = Command(CompareOptions, run)

@@ -12,7 +12,7 @@ import speedproof as sp
 from speedproof.api.given import as_measured, quantile_measured, rules_of
 from speedproof.cli.command import Command, Group
 from speedproof.cli.console import INTERRUPTED, Console
-from speedproof.cli.files import check_outputs, report_no_floor, write_answer
+from speedproof.cli.files import check_outputs, remark_folded, report_no_floor, write_answer
 from speedproof.declaring import Argument, Excludes, Taken, Title
 from speedproof.errors import SpeedproofError, UsageError
 from speedproof.options import (
@@ -197,6 +197,7 @@ def _compare(asked: CompareCorpusOptions, console: Console) -> int:
     rules = rules_of(as_measured(asked.judging, question))
     how = {"pairs": pairs, "rules": rules, "protocols": protocols}
     answers = _worked("comparing parts", sp.Corpus.compare, asked, console, **how)
+    remark_folded(answers.problems, console)
     counted = answers.conclusion.sessions is not None
     report_no_floor(asked.store, answers.keys(), console, counted=counted)
     explained = answers.why() if asked.why else None

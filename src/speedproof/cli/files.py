@@ -106,14 +106,19 @@ def say_mapped(outcome: str, undecided: Undecided | None, console: Console) -> N
         console.remark(f"undecided, which is to {undecided}")
 
 
-def fails(conditions: Sequence[str], results: Iterable[SuiteComparison], console: Console) -> bool:
+def fails(
+    conditions: Sequence[str],
+    results: Iterable[SuiteComparison],
+    console: Console,
+    unread: Sequence[str] = (),
+) -> bool:
     """Whether a condition of ``--fail-on`` is met, and by what; what vanished is neither faster nor decided.
 
     What is shown, not proven counts as undecided.
     """
     failing = set[str]().union(*(_FAILING.get(name, ()) for name in conditions))
     lost = bool({"missing", "not-faster", "undecided"} & {*conditions})
-    met: list[str] = []
+    met = [*unread] if lost else []
     for result in results:
         rows = [
             c for c in result.headlines if c.proven_verdict in failing and c.benchmark not in result.controls

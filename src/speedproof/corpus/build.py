@@ -22,7 +22,7 @@ from speedproof.corpus.place import Place, arrow, column, of_rows, parquet, stor
 from speedproof.corpus.schema import File, Manifest, clean, columns, digest, merged, reject_columns, table
 from speedproof.data.names import MANIFEST
 from speedproof.data.record import FileResults, Record, Skipped
-from speedproof.errors import Parameter, SpeedproofError, UsageError
+from speedproof.errors import Parameter, SpeedproofError, UnknownFormatError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -154,7 +154,8 @@ class Builder:
         name = results.path
         if (error := results.reject) is not None:
             reason = error.on_command_line().removeprefix(f"{name}: ").removeprefix(f"{error.where}: ")
-            self._skipped = [_reject(Skipped(name, error.where, "", reason))]
+            known = not isinstance(error, UnknownFormatError)
+            self._skipped = [_reject(Skipped(name, error.where, "", reason, unread=known))]
             self._unnamed = 0
             return
         skipped = [s for s in results.skipped if not s.expected]
@@ -309,7 +310,8 @@ def _ledger() -> pa.Schema:
 
 def _reject(of: Skipped) -> dict[str, str]:
     place = {"file": clean(of.path), "place": of.where, "benchmark": of.benchmark, "reason": of.reason}
-    return place | {"version": of.version or "", "lacks": "yes" if of.lacks else ""}
+    kinds = {name: "yes" if getattr(of, name) else "" for name in ("lacks", "unread")}
+    return place | {"version": of.version or ""} | kinds
 
 
 def _batches(files: list[File]) -> Iterator[list[File]]:

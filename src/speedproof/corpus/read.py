@@ -85,7 +85,7 @@ def within(rows: pa.Table, column: str, names: Collection[str]) -> pa.Table:
 def read_records(name: str, where: str | None = None) -> Iterator[Record | Skipped]:
     """Everything in a corpus that a condition lets through, in the order in which it was read.
 
-    Without one, what was left out of its files follows.
+    What was left out of its files follows.
     """
     place, manifest = opened(name)
     chosen = [
@@ -95,9 +95,26 @@ def read_records(name: str, where: str | None = None) -> Iterator[Record | Skipp
     ]
     for _, record in sorted(chosen, key=lambda numbered: numbered[0]):
         yield record
-    for row in place.table(REJECTS, reject_columns()).to_pylist() if manifest.rejects and not where else ():
-        file, at, benchmark, reason, version, lacks = row.values()
-        yield Skipped(file, at, benchmark, reason, version=version or None, lacks=bool(lacks))
+    yield from rejected(name, where)
+
+
+_KNOWN = "nullif(benchmark, '') AS benchmark, nullif(version, '') AS version"
+_REJECTS_AS_ROWS = f"FROM nothing UNION ALL BY NAME SELECT * REPLACE ({_KNOWN}) FROM rejects"
+
+
+def rejected(name: str, where: str | None = None) -> Iterator[Skipped]:
+    """What was left out of the files of a corpus, but for what a condition excludes."""
+    place, manifest = opened(name)
+    rejects = place.table(REJECTS, reject_columns()) if manifest.rejects else reject_columns().empty_table()
+    if where:
+        with database() as connection:
+            connection.register("nothing", columns().empty_table())
+            connection.register("rejects", rejects)
+            known = connection.sql(_REJECTS_AS_ROWS)
+            rejects = run(lambda: known.filter(f"({where}) IS NOT FALSE"), where).select(rejects.column_names)
+    for row in rejects.to_pylist():
+        file, at, benchmark, reason, version, lacks, unread = row.values()
+        yield Skipped(file, at, benchmark or "", reason, False, version or None, bool(lacks), bool(unread))
 
 
 def duck() -> Any:

@@ -30,7 +30,7 @@ from speedproof.errors import SpeedproofError, UsageError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-SCHEMA = 3
+SCHEMA = 4
 """Raised with every change of the columns."""
 
 COMMITS = ("commit", "commit_id", "commit_hash", "git_commit", "revision", "sha")
@@ -133,8 +133,9 @@ def columns() -> pa.Schema:
 def reject_columns() -> pa.Schema:
     """The columns of what could not be read."""
     pa = arrow()
-    # The version of a session that was not measured, and whether it lacks the benchmark; empty of all others
-    names = ("file", "place", "benchmark", "reason", "version", "lacks")
+    # The version of a session that was not measured, and whether it lacks the benchmark; empty of all others;
+    # whether it is a whole file of results
+    names = ("file", "place", "benchmark", "reason", "version", "lacks", "unread")
     return pa.schema([pa.field(name, pa.string(), nullable=False) for name in names])
 
 

@@ -184,6 +184,7 @@ class Skipped(Struct, frozen=True):
     expected: bool = False  # whether it is always left out (warm-up, aggregates), and no user need look
     version: str | None = None  # of a session: the version that was to be measured, and was not
     lacks: bool = False  # whether it lacks the benchmark; else its turn has not come
+    unread: bool = False  # whether it is a whole file of results, of which nothing could be read
 
     def __str__(self) -> str:
         # Names come from files, and a line break in one must not make two remarks of one.

@@ -198,6 +198,11 @@ class Suite(Alike, Struct, frozen=True, eq=False, dict=True):
         return tuple(dict.fromkeys(s.version for s in self.skipped if s.lacks and s.version))
 
     @property
+    def unread(self) -> list[str]:
+        """The result files of which nothing could be read, and why."""
+        return why_left_out(s for s in self.skipped if s.unread)
+
+    @property
     def arrays(self) -> tuple[Sequence[FloatArray], Sequence[Record | Sample]]:
         """The values of every sample and its description, without creating sample objects."""
         if isinstance(self.samples, _OfTables):

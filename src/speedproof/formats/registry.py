@@ -25,7 +25,7 @@ from msgspec.json import decode
 from msgspec.structs import replace
 
 from speedproof.data.record import Item, Record, RecordTable
-from speedproof.errors import UsageError
+from speedproof.errors import FormatError, UnknownFormatError, UsageError
 from speedproof.formats import reading
 from speedproof.formats.source import ReadOptions, Source
 
@@ -95,13 +95,14 @@ def detect_source(source: Source) -> Format:
         if match := _first([*JSON, *TEXT] if reading.is_json(head) else TEXT, head):
             return match
     if remedy := _remedy(head):
-        raise source.error("", remedy)
+        raise UnknownFormatError(source.name, "", remedy)
     if match := _first(GENERIC, first):
         return match
     if name := _nearest(first, source.path):
         return format_named(name)
-    seen = _description(head, whole=len(head) == len(source.content))
-    raise source.error("", f"{seen}; 'speedproof formats' lists what is read, as text of one number a line")
+    kind, seen = _description(head, whole=len(head) == len(source.content))
+    listed = "'speedproof formats' lists what can be read, such as text with one number a line"
+    raise kind(source.name, "", f"{seen}; {listed}")
 
 
 def _first(names: Sequence[str], head: bytes) -> Format | None:
@@ -162,25 +163,25 @@ def _remedy(begin: bytes) -> str:
     return ""
 
 
-def _description(begin: bytes, *, whole: bool) -> str:
+def _description(begin: bytes, *, whole: bool) -> tuple[type[FormatError], str]:
     r"""Describe content that nothing is known of, and what of JSON is broken or empty."""
     content = begin.decode(errors="replace")
     if not reading.is_json(begin):
         first = next((line.strip() for line in re.split(r"[\r\n]+", content) if line.strip()), "")
-        return f"no known format; the first line is {first[:60]!r}"
+        return UnknownFormatError, f"no known format; the first line is {first[:60]!r}"
     import json  # not needed to read text
 
     try:
         json.loads(content if whole else "0")
     except json.JSONDecodeError as error:
         if error.msg != "Extra data":  # as after the first of JSON lines
-            return f"this begins like JSON but is cut off or malformed ({error})"
+            return FormatError, f"this begins like JSON but is cut off or malformed ({error})"
     except RecursionError:
-        return "the JSON is nested too deeply for a result file"
+        return FormatError, "the JSON is nested too deeply for a result file"
     except ValueError:  # a number of too many digits
         pass
     names = list(dict.fromkeys(re.findall(_KEY, content)))
     if names in (["results"], ["benchmarks"]):
-        return f"JSON without any results: {names[0]!r} is empty"
-    members = ", ".join(map(repr, names[:5]))
-    return f"JSON of an unknown tool, with members {members}" if names else "JSON without any named members"
+        return FormatError, f"JSON without any results: {names[0]!r} is empty"
+    what = f"of an unknown tool, with members {', '.join(map(repr, names[:5]))}"
+    return UnknownFormatError, f"JSON {what if names else 'without any named members'}"

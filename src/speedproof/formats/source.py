@@ -25,7 +25,7 @@ from msgspec.structs import replace
 from speedproof.data.names import MANIFEST, is_url
 from speedproof.data.record import Record, Skipped
 from speedproof.data.units import misspelt
-from speedproof.errors import FormatError, Parameter, SpeedproofError, UsageError
+from speedproof.errors import FormatError, Parameter, SpeedproofError, UnknownFormatError, UsageError
 
 STDIN = "-"
 ROLES = ("benchmark", "version", "value", "unit", "process", "metric", "run")
@@ -43,11 +43,11 @@ _MARKS = (
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
 _ARCHIVES = (
-    (b"PK\x03\x04", "a zip archive", "unpack it"),
-    (b"\xfd7zXZ\x00", "xz-compressed", "decompress it with unxz"),
-    (b"\x28\xb5\x2f\xfd", "zstd-compressed", "decompress it with unzstd"),
-    (b"\x7fELF", "a program, not its results", "give the file that the benchmark run wrote"),
-    (b"SQLite format 3\x00", "an SQLite database", "export the measurements as CSV"),
+    (b"PK\x03\x04", FormatError, "a zip archive", "unpack it"),
+    (b"\xfd7zXZ\x00", FormatError, "xz-compressed", "decompress it with unxz"),
+    (b"\x28\xb5\x2f\xfd", FormatError, "zstd-compressed", "decompress it with unzstd"),
+    (b"\x7fELF", UnknownFormatError, "a program", "give the file that the benchmark run wrote"),
+    (b"SQLite format 3\x00", UnknownFormatError, "an SQLite database", "export the measurements as CSV"),
 )
 
 
@@ -213,9 +213,9 @@ def room_on_disk() -> Iterator[Callable[[], IO[bytes]]]:
 
 def _unpacked(name: str, head: bytes, rest: Take) -> Take | None:
     """A reader of the decompressed content, or None if the file is not compressed."""
-    for magic, what, remedy in _ARCHIVES:
+    for magic, kind, what, remedy in _ARCHIVES:
         if head.startswith(magic):
-            raise FormatError(name, "", f"the file is {what}; {remedy}")
+            raise kind(name, "", f"the file is {what}; {remedy}")
     is_gzip = head.startswith(b"\x1f\x8b")
     if not is_gzip and not head.startswith(b"BZh"):
         return None
@@ -265,9 +265,8 @@ def _transcoded(name: str, pieces: Iterable[bytes], encoding: str) -> Iterator[b
 def _refuse_binary(source: Source, is_ascii: bool) -> None:
     """Refuse a file that is not UTF-8."""
     if source.content.find(b"\0") >= 0:
-        raise source.error(
-            "", "the file is binary, or UTF-16 without a byte-order mark (then: iconv -f UTF-16 -t UTF-8)"
-        )
+        reason = "the file is binary, or UTF-16 without a byte-order mark (then: iconv -f UTF-16 -t UTF-8)"
+        raise UnknownFormatError(source.name, "", reason)
     before = 0
     for piece in () if is_ascii else source.pieces():
         try:

@@ -30,7 +30,7 @@ from speedproof.data.names import natural, nearest_of, version_given
 from speedproof.data.record import FileResults, Item, Record, RecordTable, Skipped, each_record, why_left_out
 from speedproof.data.suite import Suite
 from speedproof.data.units import Direction
-from speedproof.errors import FormatError, Parameter, UsageError
+from speedproof.errors import FormatError, Parameter, UnknownFormatError, UsageError
 from speedproof.formats import versions
 from speedproof.formats.registry import Format, detect_source, format_named, is_companion
 from speedproof.formats.source import STDIN, ReadOptions, Source, is_corpus, open_source, source_of
@@ -357,8 +357,8 @@ def _of_folder(folder: Path, format: Format | None, options: ReadOptions) -> Ite
         try:
             items += each_record(_of_source(open_source(path, version), format, options))
         except FormatError as error:
-            beside = is_companion(error.message)
-            items.append(Skipped(error.path, error.where, "", error.message, expected=beside))
+            beside, known = is_companion(error.message), not isinstance(error, UnknownFormatError)
+            items.append(Skipped(error.path, error.where, "", error.message, beside, unread=known))
     beside_results = filter(_is_beside, _files(folder))
     items += (Skipped(str(path), "", "", "not a result file", expected=True) for path in beside_results)
     if any(isinstance(item, Record) for item in items):
