@@ -12,7 +12,7 @@ from fnmatch import fnmatchcase
 from inspect import signature
 from pathlib import Path
 from shlex import quote
-from typing import Annotated, Any, Literal, cast
+from typing import Annotated, Any, Literal, NoReturn, cast
 
 import msgspec
 from msgspec import Meta, Struct
@@ -90,6 +90,10 @@ class Policy(StrEnum):
     NO_REGRESSION = "no-regression"
     PROVEN_IMPROVEMENT = "proven-improvement"
     EQUIVALENCE = "equivalence"
+
+    @classmethod
+    def _missing_(cls, value: object) -> NoReturn:
+        raise ValueError(f"{value!r} is none of {', '.join(cls)}")
 
 
 PolicyName = Literal["no-regression", "proven-improvement", "equivalence"]
@@ -340,6 +344,8 @@ def benchmark_settings(
         for text in texts:
             pattern, _, value = text.rpartition("=")
             try:
+                if not pattern:
+                    raise ValueError("it names no benchmark")
                 said = {key: parse(value)}
             except ValueError as error:
                 example = "'parse*=5%'" if key == "margin" else "'parse*=proven-improvement'"

@@ -368,6 +368,12 @@ def test_what_is_asked_in_two_ways_is_answered_in_one(three: dict[str, str]) -> 
     )
     code, out, _ = gate(base, slow, "--config", "some.toml")
     assert gate(base, slow, "--margin-of", "json_d*=25%", "--policy-of", "xml=equivalence")[:2] == (code, out)
+    for wrong, says in (
+        ("--policy-of equivalence", "it names no benchmark"), ("--margin-of =5%", "it names no benchmark"),
+        ("--policy-of *=foo", "'foo' is none of no-regression, proven-improvement, equivalence"),
+    ):  # fmt: skip
+        code, _, err = gate(base, slow, *wrong.split())
+        assert (code, f"{wrong}: {says}; give NAME=VALUE, for example" in err) == (2, True)
     code, _, err = speedproof("gate", base, slow, "--max-time", "9")
     assert (code, f"in place of {base} {slow}" in err) == (2, True)
 
