@@ -78,7 +78,7 @@ def caveats_of(
         counts = x.session_count, y.session_count
         if min(counts) < LEAST_SESSIONS and counted_in(pair, floor) is None:
             order = order_of_measuring(*sides)
-            if max(counts) > 1 and order is not Order.MIXED:
+            if max(counts) > 1:
                 few_sessions.append(name)
                 spreads += [_spread_of_sessions(side) for side in sides if side.session_count > 1]
                 order = Order.UNKNOWN if order is Order.APART else order
