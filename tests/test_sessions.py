@@ -166,7 +166,8 @@ def test_a_candidate_that_has_left_is_not_warmed_up_again(warmup: int | None) ->
         return replace(measure(version), exit=int(version.name == "bad"))
 
     bench.executor.measure = failing  # type: ignore[method-assign]
-    bench.session.run()
+    (reason,) = bench.session.run().measured.reasons
+    assert reason == ("b", "14 builds of each version were measured")
     assert (bench.executor.calls.count("bad"), bench.executor.calls.count("good")) == (20, 28)
 
 

@@ -379,8 +379,9 @@ class Session:
     def _ended(self, benchmark: str) -> str:
         """Why a benchmark has ended; empty while it is still measured."""
         decider, names = self._deciders[benchmark], self._names[benchmark]
-        runners = decider.runners
-        if len(runners) == 1 and (len(names) > 1 or (decider.blocks and benchmark in self._head.absent)):
+        runners, most, longest = decider.runners, self._max_blocks, self._max_time
+        whole = most is not None and decider.blocks >= most
+        if not whole and len(runners) == 1 and (len(names) > 1 or (decider.blocks and benchmark in self._head.absent)):
             return "decided"
         for name in runners:
             if self._hopeless(benchmark, name):
@@ -388,10 +389,10 @@ class Session:
                 if len(decider.runners) <= 2 or name == names[0]:
                     return reason
                 decider.drop(name, reason)
-        most, longest = self._max_blocks, self._max_time
-        if most is not None and decider.blocks >= most:
+        if most is not None and whole:
             each = " of each version" if len(names) > 1 else ""
-            return f"{plural(most, 'run')}{each} {'was' if most == 1 else 'were'} allowed"
+            unit, done = ("build", "measured") if any(self._builds) else ("run", "allowed")
+            return f"{plural(most, unit)}{each} {'was' if most == 1 else 'were'} {done}"
         if longest is not None and decider.blocks and self._spent() >= longest:
             return self._late()
         return ""
