@@ -92,7 +92,7 @@ def test_json_says_outcome_exit_code_and_margin(measured: Slower, slower: float,
     )
     assert alone["session"]["outcome"] is None
     code, _, err = run("gate", "--resume", "a.jsonl")
-    assert (code, "asked no policy; without --resume its runs are held to one" in err) == (2, True)
+    assert (code, "asked no policy; to hold its runs to one: speedproof gate a.jsonl" in err) == (2, True)
 
 
 def test_a_benchmark_whose_turn_never_came_does_not_pass(measured: Slower) -> None:

@@ -247,8 +247,8 @@ def test_what_review_and_resume_cannot_heed_is_refused() -> None:
             assert told in refused(way, "r.jsonl", *option)
     for way in ("--review", "--resume"):
         assert f"{way} takes commands, names and file from the session" in refused("true", way, "r.jsonl")
-    several = refused("--review", "r.jsonl", "--max-runs", "3", "--energy", "--calibrate")
-    assert "leave out --energy, --calibrate" in several
+    several = refused("--review", "r.jsonl", "--max-runs", "3", "--max-time", "9", "--energy", "--calibrate")
+    assert "leave out --energy, --calibrate, --max-runs, --max-time" in several
     before = Path("r.jsonl").read_bytes()
     looking = ("--alpha", "0.1", "--margin", "1%", "--fail-on", "slower", "--export-hyperfine", "h.json")
     assert run("--review", "r.jsonl", *looking, "--json")[0] == 0

@@ -235,7 +235,7 @@ def _stored(
     if asked.commands or m.suite or m.save or m.name or m.reference:
         raise UsageError(f"{option} takes commands, names and file from the session; leave them out")
     chain, others = run_start.stored_chain(file, console.remark)
-    asked = run_start.inherit(asked, chain[-1], review=options.review is not None)
+    asked = run_start.inherit(asked, chain[-1], file, review=options.review is not None)
     if others:
         are = "session of the file is" if others == 1 else "sessions of the file are"
         console.remark(f"note: {others} other {are} not part of this one")

@@ -379,11 +379,12 @@ class Session:
     def _ended(self, benchmark: str) -> str:
         """Why a benchmark has ended; empty while it is still measured."""
         decider, names = self._deciders[benchmark], self._names[benchmark]
-        runners, most, longest = decider.runners, self._max_blocks, self._max_time
+        most, longest = self._max_blocks, self._max_time
         whole = most is not None and decider.blocks >= most
-        if not whole and len(runners) == 1 and (len(names) > 1 or (decider.blocks and benchmark in self._head.absent)):
+        alone = len(names) > 1 or (decider.blocks and benchmark in self._head.absent)
+        if alone and len(decider.runners) == 1 and not whole:
             return "decided"
-        for name in runners:
+        for name in decider.runners:
             if self._hopeless(benchmark, name):
                 reason = f"none of the {self._runs.tallies[benchmark, name].runs} runs of {name} counts"
                 if len(decider.runners) <= 2 or name == names[0]:
