@@ -260,6 +260,20 @@ def test_a_speedup_is_measured_again(
     assert (code, "nap: confirmed; filed" in out) == (0, True), err
 
 
+@measures
+def test_what_is_proposed_for_another_speed_can_be_done(tmp_path: Path, suspect: Suspect) -> None:
+    """Both commands as they stand: the good commit has a second session of the benchmark on that machine."""
+    history, alarm = suspect()
+    err = refused(tmp_path, "confirm", "--machine", "ant", "--", "sh", "nap", "0.25")
+    proposed = re.search("has another speed now: (.+), then (.+)", err)
+    assert proposed is not None, err
+    for command in proposed.groups():
+        code, _, err = speedproof(*shlex.split(command.replace("COMMAND", "sh nap 0.25"))[1:])
+        assert code == 0, err
+    rows = history.query(commit=alarm.good.sha, metric="time")
+    assert [(row.benchmark, row.machine) for row in rows] == [("nap", "ant")] * 2
+
+
 @pytest.mark.parametrize("name", ["command", "nap"])
 def test_what_is_measured_again_is_held_against_the_store(
     tmp_path: Path, suspect: Suspect, name: str

@@ -457,11 +457,18 @@ class History:
         ]
         if before and all(max(now, one) > _FAR * min(now, one) > 0 for one in before):
             shown = format_values([now, median(before)], of.unit)
-            ends = " ".join(short_name(commit.sha) for commit in alarm.compared)
+            ends = " ".join(quote(short_name(commit.sha)) for commit in alarm.compared)
+            as_before = {
+                "store": self.store.where,
+                "repository": self.repository,
+                "benchmark": of.key.benchmark,
+            }
+            as_before |= {} if track.anchored else {"machine": track.basis}
             raise DataError(
                 f"{of.key.benchmark} at {short_name(good)}: {shown[0]} now, {shown[1]} in {self.store.where}, so "
                 "nothing was filed: the command may be another benchmark's; if the machine has another speed "
-                f"now, measure with 'speedproof run --revisions {ends}' and add that with 'speedproof history add'"
+                f"now: speedproof run --revisions {ends} -- COMMAND, then speedproof history add @last"
+                f"{spelt(**as_before)}"
             )
 
     def _measured_again(self, alarm: HistoryAlarm, of: Key, suite: Suite, path: str) -> PairResult | None:
