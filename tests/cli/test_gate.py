@@ -289,7 +289,10 @@ def test_what_an_earlier_look_left_open_must_be_there() -> None:
     told = "close: left open by the look before, but not measured again for"
     assert (code, told in " ".join(err.split())) == (2, True)
     for words, message in (
-        (("--look", "3/3", "--open", "open"), "holds look 1 of 3, not look 2 of 3"),
+        (
+            ("--look", "3/3", "--open", "open"),
+            "holds look 1 of 3, not look 2 of 3; --look 2/3 is the next one",
+        ),
         (("--look", "2/4", "--open", "open"), "holds look 1 of 3, not look 1 of 4"),
         (("--look", "2/3", "--open", "nowhere"), "nowhere.look does not hold what look 1 found"),
         (("--look", "2/3"), "needs --open FILE"),

@@ -105,11 +105,14 @@ def test_what_cannot_be_read_is_refused(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Given twice it is one measurement, as a file given twice is."""
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"1.5\n2.5\n")))
     (result,) = read_files(["-"])
     (record,) = result.records
     assert (record.benchmark, record.path) == ("standard input", "standard input")
     assert record.values.tolist() == [1.5, 2.5]
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"1.5\n2.5\n")))
+    assert [s.values.tolist() for s in sp.read("-", "-").samples.values()] == [[1.5, 2.5]] * 2
 
 
 def test_folder_without_results(tmp_path: Path) -> None:

@@ -771,7 +771,7 @@ def test_what_of_a_file_cannot_be_used_is_told_and_the_rest_is_added(tmp_path: P
     code, out, err = run(tmp_path, "add", f"c1={file}")
     assert (code, out) == (0, f"c1={file}: 2 samples of c1\n")
     assert [re.findall("parse|sum|print|idle", line)[0] for line in err.splitlines()] == [*timed]
-    assert "idle: stored, but not followed" in err
+    assert "idle (time): stored, but not followed" in err
     assert "no median is above 0" in refused(tmp_path, "show", "idle")
 
 

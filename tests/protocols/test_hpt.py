@@ -222,7 +222,7 @@ def test_the_two_definitions_are_told_apart() -> None:
 
 
 @pytest.mark.parametrize(("candidate", "message"), [
-    (Sample(np.array([1.0, 0.0]), label="new"), r"sort, new: value 2 of 2 is 0.*finer unit"),
+    (Sample(np.array([1.0, 0.0]), label="new"), r"sort, new: value 2 of 2 is 0.*skip='sort'.*finer unit"),
     (Sample(np.array([1.0]), "B"), "sort: the samples have two units"),
 ])  # fmt: skip
 def test_what_has_no_ratio(candidate: Sample, message: str) -> None:

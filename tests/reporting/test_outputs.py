@@ -125,6 +125,9 @@ def test_github_summary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     code, out, _ = speedproof("compare", O2, O3, "--github-summary")
     assert (code, out[:13]) == (0, "O3 against O2")
     assert summary.read_text("utf-8").startswith("before\n<!-- speedproof -->\n### O3 against O2: time")
+    if Path("/dev/full").exists():
+        monkeypatch.setenv("GITHUB_STEP_SUMMARY", "/dev/full")
+        assert "cannot write /dev/full: No space left" in refused("compare", O2, O3, "--github-summary")
 
 
 def test_errors_of_report(tmp_path: Path) -> None:

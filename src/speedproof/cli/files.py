@@ -216,7 +216,7 @@ def write_outputs(
         return False
     from pathlib import Path
 
-    from speedproof.reporting.formats import write_whole
+    from speedproof.reporting.formats import write_whole, writing
 
     document = reported() if again else replace(reported(), context=context_of(asked))
     taken = False
@@ -230,7 +230,7 @@ def write_outputs(
             console.remark(f"wrote {target}")
     if output.github_summary:
         summary = Path(os.environ["GITHUB_STEP_SUMMARY"])
-        with summary.open("a", encoding="utf-8") as file:
+        with writing(summary), summary.open("a", encoding="utf-8") as file:
             file.write(FORMATS["markdown"].write(document, ""))
     return taken
 

@@ -264,8 +264,10 @@ def _before(option: str, path: Path, number: int, count: int) -> "sp.GateResult"
     # A look that decided is the last, whichever number it has.
     known = rules.look == number or (rules.look < number and decision.outcome != "undecided")
     if rules.looks != count or not known:
+        last = rules.look == rules.looks
+        then = "that was the last" if last else f"--look {rules.look + 1}/{rules.looks} is the next one"
         raise UsageError(
-            f"{option}: {path} holds look {rules.look} of {rules.looks}, not look {number} of {count}"
+            f"{option}: {path} holds look {rules.look} of {rules.looks}, not look {number} of {count}; {then}"
         )
     return sp.GateResult(decision, sp.Suite((), {}))
 

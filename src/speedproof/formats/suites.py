@@ -117,7 +117,7 @@ def read(
         raise UsageError(Parameter("where"), " chooses rows of a corpus, and no file named is one")
     if (columns or wide is not None) and format != "csv":
         _one_is_csv(paths)
-    items = {path: _measured(path, format, options) for path in paths}
+    items = {path: _measured(path, format, options) for path in dict.fromkeys(paths)}
     asked = {argument.paths for argument in arguments if argument.version}
     more = names_given(higher_is_better)
     plain = len(paths) == len(arguments) and match == "name" and not (asked or rows or by or more)

@@ -442,10 +442,10 @@ class HistoryStore:
 
 def _not_followed(keys: Sequence[Key], locations: Sequence[float], path: str) -> Iterator[str]:
     """A warning for medians that have no logarithm."""
-    names = dict.fromkeys(key.benchmark for key, at in zip(keys, locations, strict=True) if not at > 0.0)
-    if names:
-        of = f"{path}: {enumerate_names(names, 3)}"
-        yield f"{of}: stored, but not followed: changes are ratios, and its median is not above 0"
+    lost = dict.fromkeys(key for key, at in zip(keys, locations, strict=True) if not at > 0.0)
+    if lost:
+        of = f"{path}: {enumerate_names((f'{key.benchmark} ({key.metric})' for key in lost), 3)}"
+        yield f"{of}: stored, but not followed: changes are ratios, and a median is not above 0"
 
 
 def _digest(command: str) -> str:

@@ -20,16 +20,17 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
+from shlex import quote
 from typing import NamedTuple
 
 import numpy as np
 from msgspec import Struct
 
-from speedproof.arrays import ArrayLike, FloatArray
+from speedproof.arrays import ArrayLike
 from speedproof.data.names import enumerate_names
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Pair
-from speedproof.errors import DataError
+from speedproof.errors import DataError, Parameter
 from speedproof.protocols import hpt_levels as levels
 from speedproof.protocols.hpt_levels import Duel, HptRule
 from speedproof.protocols.hpt_speedup import confidence_at, r_speedup
@@ -71,7 +72,7 @@ def entries_of_pairs(
         ends = [(float(sample.values.min()), float(sample.values.max())) for sample in (x, y)]
         for (least, most), sample in zip(ends, (x, y), strict=True):
             if not 0 < least <= most < math.inf:
-                raise _not_positive(sample.values, sample.source or f"{name}, {sample.label}")
+                raise _not_positive(name, sample)
         if min(ends)[0] < max(most for _, most in ends) / MOST_APART:
             raise DataError(
                 f"{name}: its values differ so much in size that no unit can hold them together; leave the "
@@ -92,11 +93,14 @@ def entries_of_pairs(
     return entries
 
 
-def _not_positive(values: FloatArray, place: str) -> DataError:
+def _not_positive(name: str, sample: Sample) -> DataError:
+    values, place = sample.values, f" ({sample.source})" if sample.source else ""
     at = int(np.argmin((values > 0) & np.isfinite(values)))
     return DataError(
-        f"{place}: value {at + 1} of {values.size} is {values[at]:g}, but a score needs positive values; "
-        "leave the benchmark out or measure it in a finer unit"
+        f"{name}, {sample.label}{place}: value {at + 1} of {values.size} is {values[at]:g}, but a score needs "
+        "positive values; leave the benchmark out (",
+        Parameter("skip", name, f"skip {quote(name)}"),
+        ") or measure it in a finer unit",
     )
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from speedproof.errors import UsageError
@@ -16,7 +18,7 @@ def write_whole(path: Path, content: str | bytes) -> int:
     """Write a file so that it is the old one or the new one whole, whatever happens in between; its size."""
     content = content.encode() if isinstance(content, str) else content
     path = path.resolve()
-    try:
+    with writing(path):
         mode = path.stat().st_mode if path.exists() else None
         if mode is not None and not stat.S_ISREG(mode):
             return path.write_bytes(content)
@@ -28,6 +30,13 @@ def write_whole(path: Path, content: str | bytes) -> int:
             unfinished.replace(path)
         finally:
             unfinished.unlink(missing_ok=True)
+    return len(content)
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Name a file that cannot be written."""
+    try:
+        yield
     except OSError as error:
         raise UsageError(f"cannot write {path}: {error.strerror}") from None
-    return len(content)
