@@ -226,7 +226,7 @@ def _table(kind: type[S], file: str, place: str, table: object) -> S:
             from difflib import get_close_matches
 
             near = get_close_matches(key, by_key)
-            hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(by_key)}"
+            hint = f"did you mean {near[0]!r}?" if near else f"available: {', '.join(by_key)}"
             raise FormatError(file, f"{prefix}{key}", f"no such key; {hint}")
     for key in (key for key, field in by_key.items() if field.required and key not in table):
         raise FormatError(file, place, f'a {key} is missing, for example {key} = "json_*"')

@@ -102,11 +102,12 @@ def test_printed_values_read_back(value: float, base: str) -> None:
 @given(st.floats(1e-16, 1e18), st.sampled_from(["s", "B", "B/op", "cycles", "J", "B/s", "1/s", "points"]))
 @example(1000.0, "J")
 def test_a_scale_is_readable(magnitude: float, base: str) -> None:
-    """From 1 to less than the next step, but beyond the first and the last; its symbol says its factor."""
+    """As shown from 1 to less than the next step, beyond the first and last too; its symbol says its factor."""
     factor, symbol = scale_of(magnitude, base)
     step = 1024 if base[:1] == "B" and base != "B/s" else 1000
-    assert magnitude >= factor or factor == min(1.0, 1e-12 if base == "s" else 1.0)
-    assert magnitude < step * factor or factor == {"s": 1.0, "B": 2.0**40, "B/op": 2.0**40}.get(base, 1e12)
+    shown = float(f"{magnitude / factor:.4g}")
+    assert shown >= 0.9995 or factor == min(1.0, 1e-12 if base == "s" else 1.0)
+    assert shown < step or factor == {"s": 1.0, "B": 2.0**40, "B/op": 2.0**40}.get(base, 1e12)
     prefix = symbol.removesuffix(f"1{base[1:]}" if base[0] == "1" else base).removesuffix("/s").strip()
     powers = {"": 1.0, "m": 1e-3, "µ": 1e-6, "n": 1e-9, "p": 1e-12, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
     assert factor == (powers | {f"{x}i": 1024.0 ** (k + 1) for k, x in enumerate("KMGT")})[prefix]

@@ -80,7 +80,7 @@ def test_words_after_dashes_and_a_shells_commands_are_free() -> None:
 
 @pytest.mark.parametrize(("text", "message"), [
     ("[benchmarks", "not TOML"), ("[versions.a]\n", "benchmarks: defines no benchmark"),
-    ("x = 1\n[benchmarks.b]\n", "suite.toml: x: no such key; there are versions, benchmarks, shell"),
+    ("x = 1\n[benchmarks.b]\n", "suite.toml: x: no such key; available: versions, benchmarks, shell"),
     ("benchmark = 1\n", "benchmark: no such key; did you mean 'benchmarks'"),
     ("benchmarks = 1\n", "benchmarks: must be a table of names and values, not 1"),
     ("[benchmarks]\nsort = 'x'\n", "benchmarks.sort: must be a table .*, not 'x'"),

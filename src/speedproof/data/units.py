@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from enum import StrEnum
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -259,25 +260,33 @@ _BINARY_STEPS = ((2.0**40, "Ti"), (2.0**30, "Gi"), (2.0**20, "Mi"), (2.0**10, "K
 _SI_PREFIXED = r"^(B|J|cycles|[A-Za-z]+|1)(/s)?$"
 
 
-def scale_of(magnitude: float, base: str) -> tuple[float, str]:
-    """Choose a readable scale for a magnitude: the divisor and the symbol to print."""
+def scale_of(magnitude: float, base: str, digits: int = 4) -> tuple[float, str]:
+    """Choose a readable scale for a magnitude that is shown with so many digits: divisor and symbol to print."""
     magnitude = magnitude or 1.0
     if base == "s":
-        return next((step for step in _TIME_STEPS if magnitude >= step[0]), _TIME_STEPS[-1])
+        return _step(magnitude, _TIME_STEPS, digits)
     if base in ("B", "B/op"):
-        factor, prefix = next((step for step in _BINARY_STEPS if magnitude >= step[0]), _BINARY_STEPS[-1])
+        factor, prefix = _step(magnitude, _BINARY_STEPS, digits)
         return factor, prefix + base
     if base == "" or not re.match(_SI_PREFIXED, base):
         return 1.0, base
-    factor, prefix = next((step for step in _SI_STEPS if magnitude >= step[0]), _SI_STEPS[-1])
+    factor, prefix = _step(magnitude, _SI_STEPS, digits)
     if base == "1/s":
         return factor, f"{prefix}/s" if prefix else "/s"
     return factor, f"{prefix} {base}" if len(base) > 1 and "/" not in base and prefix else f"{prefix}{base}"
 
 
+def _step(magnitude: float, steps: Sequence[tuple[float, str]], digits: int) -> tuple[float, str]:
+    """The largest step that the magnitude reaches when it is rounded in the scale below."""
+    for _ in range(2):
+        step = next((step for step in steps if magnitude >= step[0]), steps[-1])
+        magnitude = float(f"{magnitude / step[0]:.{digits - 1}e}") * step[0]
+    return step
+
+
 def format_values(values: list[float], base: str, digits: int = 4) -> list[str]:
     """Print several values in one common scale, chosen by the largest of them."""
-    factor, symbol = scale_of(max((abs(v) for v in values if math.isfinite(v)), default=1.0), base)
+    factor, symbol = scale_of(max((abs(v) for v in values if math.isfinite(v)), default=1.0), base, digits)
     return [f"{v / factor:.{digits}g} {symbol}".rstrip() if math.isfinite(v) else "-" for v in values]
 
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from speedproof.data.units import format_value
 from speedproof.history.alarms import ASKED, HistoryAlarm
 from speedproof.history.changes import Change
 from speedproof.history.commits import Commit, Followed, short_name
@@ -242,13 +241,13 @@ def measured_report(rows: Sequence[QueriedSample], store: str, *, cut: bool) -> 
     """Samples a row each, the newest last; if ``cut``, there may be older ones."""
 
     def interval(row: QueriedSample) -> str:
-        return " to ".join(format_value(v, row.unit) for v in (row.low, row.high) if v is not None)
+        return " to ".join(values([v for v in (row.low, row.high) if v is not None], row.unit))
 
     table = Table.by(
         rows,
         (Column("commit"), lambda row: brief_commit(row.commit)),
         (Column("benchmark", names=True), lambda row: of_what(row.benchmark, row.metric)),
-        (Column("median", right=True), lambda row: format_value(row.median, row.unit)),
+        (Column("median", right=True), lambda row: values([row.median], row.unit)[0]),
         (Column("95 % interval", right=True, drop=3), interval),
         (Column("n", right=True, drop=2), lambda row: str(row.n)),
         (Column("measured", drop=1), lambda row: row.started[:16].replace("T", " ")),

@@ -108,7 +108,7 @@ def values(
     finite = [abs(v) for v in measured if math.isfinite(v)]
     if scale is None and 0 < min(finite, default=0.0) < max(finite) * _NEGLIGIBLE:
         return [text for v in measured for text in values([v], unit, digits)]
-    divisor, symbol = scale or scale_of(max(finite, default=1.0), unit)
+    divisor, symbol = scale or scale_of(max(finite, default=1.0), unit, digits)
     for more in range(3):
         texts = [_digits(v / divisor, digits + more) for v in measured]
         if len(set(texts)) == len(set(measured)):
@@ -123,7 +123,7 @@ def _digits(value: float, digits: int) -> str:
         return "-"
     if value == 0:
         return "0"
-    places = digits - 1 - math.floor(math.log10(abs(value)))
+    places = digits - 1 - int(f"{value:.{digits - 1}e}".partition("e")[2])  # of what is shown, so rounded
     if abs(value) >= 1e9 or places > 9:
         return f"{value:.{digits}g}"
     return f"{value:.{max(places, 0)}f}"
