@@ -41,6 +41,8 @@ DECIDES = (
 )
 OF_VERDICTS = ("fail_on", "gate", "margin", "precision", "stop_at_proof")
 """The options that ask for a verdict, or when to stop for one."""
+NO_POLICY = "this session asked no policy; to hold its runs to one: speedproof gate"
+"""What is said, before the file, of a session that is to be held to a policy and was measured without."""
 UNNAMED = "command"
 """The default name of a benchmark of commands."""
 

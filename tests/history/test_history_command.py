@@ -743,7 +743,7 @@ def test_a_file_that_names_two_commits_is_refused(tmp_path: Path) -> None:
     assert refused(tmp_path, "add", file).endswith(told)
     assert run(tmp_path, "add", file, "--commit", "ccc")[0] == 0
     header, row = run(tmp_path, "query")[1].splitlines()[2:4]
-    expected = (["commit", "benchmark", "median"], ["ccc", "in", "10", "ms"])
+    expected = (["commit", "benchmark", "median"], ["ccc", "in", "10.00", "ms"])
     assert (header.split()[:3], row.split()[:4]) == expected
     whole, other = str(tmp_path / "all.jsonl.gz"), ("--store", str(tmp_path / "other.db"))
     assert run(tmp_path, "export", whole)[:2] == (0, f"{whole}: 1 sample\n")

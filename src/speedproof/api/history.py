@@ -458,17 +458,12 @@ class History:
         if before and all(max(now, one) > _FAR * min(now, one) > 0 for one in before):
             shown = format_values([now, median(before)], of.unit)
             ends = " ".join(quote(short_name(commit.sha)) for commit in alarm.compared)
-            as_before = {
-                "store": self.store.where,
-                "repository": self.repository,
-                "benchmark": of.key.benchmark,
-            }
-            as_before |= {} if track.anchored else {"machine": track.basis}
+            add = f"speedproof history add @last{spelt(store=self.store.where, repository=self.repository)}"
+            add += spelt(benchmark=of.key.benchmark) + ("" if track.anchored else spelt(machine=track.basis))
             raise DataError(
                 f"{of.key.benchmark} at {short_name(good)}: {shown[0]} now, {shown[1]} in {self.store.where}, so "
                 "nothing was filed: the command may be another benchmark's; if the machine has another speed "
-                f"now: speedproof run --revisions {ends} -- COMMAND, then speedproof history add @last"
-                f"{spelt(**as_before)}"
+                f"now: speedproof run --revisions {ends} -- COMMAND, then {add}"
             )
 
     def _measured_again(self, alarm: HistoryAlarm, of: Key, suite: Suite, path: str) -> PairResult | None:

@@ -12,7 +12,6 @@ from contextlib import AbstractContextManager
 from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
-from shlex import quote
 from typing import Any
 
 from msgspec.structs import replace
@@ -64,16 +63,12 @@ _MEASURED = [name for name in STORED if name not in _ASKED]
 _LIMITS = ("min_runs", "max_runs", "max_time")
 
 
-def inherit(asked: Request, stored: StoredSession, file: str, *, review: bool) -> Request:
-    """Take options over from a session that a file holds, except for the questions that are asked anew.
+def inherit(asked: Request, stored: StoredSession, *, review: bool) -> Request:
+    """Take options over from a stored session, except for the questions that are asked anew.
 
     Others are refused: they would change nothing, or make blocks that cannot be compared with the stored ones.
     """
     given, m = asked.given, asked.measuring
-    if m.held_to and not stored.options.held_to:
-        raise UsageError(
-            f"this session asked no policy; to hold its runs to one: speedproof gate {quote(file)}"
-        )
     measured = (*PLANNED, "revisions", "build_env", "only", "skip", *_MEASURED, *(_LIMITS if review else ()))
     if taken := [given[name] for name in measured if name in given]:
         option = "--review" if review else "--resume"

@@ -27,7 +27,7 @@ from speedproof.cli.files import check_outputs, fails, say_mapped, write_outputs
 from speedproof.cli.run import OF_FILES, RunOptions, refuse_files, settings_of
 from speedproof.declaring import LATEST
 from speedproof.errors import FormatError, SpeedproofError, UsageError
-from speedproof.measuring_options import UNNAMED
+from speedproof.measuring_options import NO_POLICY, UNNAMED
 from speedproof.options import BenchmarkSettings, Gating, Policy
 from speedproof.reporting.formats import write_whole
 from speedproof.reporting.names import enumerate_names, visible_lines
@@ -235,7 +235,9 @@ def _stored(
     if asked.commands or m.suite or m.save or m.name or m.reference:
         raise UsageError(f"{option} takes commands, names and file from the session; leave them out")
     chain, others = run_start.stored_chain(file, console.remark)
-    asked = run_start.inherit(asked, chain[-1], file, review=options.review is not None)
+    if m.held_to and not chain[-1].options.held_to:
+        raise UsageError(f"{NO_POLICY} {shlex.quote(file)}")
+    asked = run_start.inherit(asked, chain[-1], review=options.review is not None)
     if others:
         are = "session of the file is" if others == 1 else "sessions of the file are"
         console.remark(f"note: {others} other {are} not part of this one")

@@ -310,8 +310,7 @@ def _ledger() -> pa.Schema:
 
 def _reject(of: Skipped) -> dict[str, str]:
     place = {"file": clean(of.path), "place": of.where, "benchmark": of.benchmark, "reason": of.reason}
-    kinds = {name: "yes" if getattr(of, name) else "" for name in ("lacks", "unread")}
-    return place | {"version": of.version or ""} | kinds
+    return place | {"version": of.version or "", "lacks": "yes" * of.lacks, "unread": "yes" * of.unread}
 
 
 def _batches(files: list[File]) -> Iterator[list[File]]:
