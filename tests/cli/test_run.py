@@ -395,6 +395,7 @@ def test_a_signal_that_comes_twice_at_once_does_not_cut_the_cleanup_off() -> Non
             now[0] += 1.0
             with pytest.raises(KeyboardInterrupt):
                 signal.raise_signal(signal.SIGINT)
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     finally:
         signal.signal(signal.SIGINT, before)
 

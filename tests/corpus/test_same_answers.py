@@ -246,19 +246,26 @@ def test_the_sheet_of_many_is_that_of_files(tmp_path: Path, made: Results, asked
     assert str(of_corpus) == str(sp.compare_suite(of_two, **asked))
 
 
-def test_a_page_of_few_draws_what_that_of_their_files_draws(tmp_path: Path) -> None:
-    """A panel for each benchmark, with the same samples."""
+@pytest.mark.parametrize("pairs", [["v0 v1"], ["v0 v1", "v2 v0"]])
+def test_a_page_draws_what_those_of_the_files_draw(tmp_path: Path, pairs: list[str]) -> None:
+    """A panel for each benchmark, or for what many pairs prove, with the same samples, and the details."""
     corpus = put(mixed("s"), tmp_path / "c")
-    where = "benchmark < 'b005' AND version IN ('v0', 'v1')"
-    asked = sp.Corpus(corpus).compare("v0", "v1", where=where, workers=1)
-    drawn = []
-    for name, found in (("of corpus", asked), ("of files", sp.compare_suite(sp.read(corpus, where=where)))):
-        sp.report(found, tmp_path / f"{name}.html")
-        page = (tmp_path / f"{name}.html").read_text(encoding="utf-8")
+
+    def drawn(found: Any, name: str) -> list[Any]:
+        sp.report(found, tmp_path / name)
+        page = (tmp_path / name).read_text(encoding="utf-8")
         (data,) = re.findall(r'id="-data">(.*?)</script>', page, re.DOTALL)
-        drawn.append([[panel["labels"], panel["drawn"]] for panel in json.decode(data)["panels"]])
-    assert len(drawn[0]) == 5
-    assert drawn[0] == near(drawn[1])
+        return [[panel["labels"], panel["drawn"]] for panel in json.decode(data)["panels"]]
+
+    where, of_files = "benchmark < 'b010'", []
+    of_corpus = sp.Corpus(corpus).compare(pairs=[(*pair.split(),) for pair in pairs], where=where, workers=1)
+    for pair in pairs:
+        suite = sp.read(corpus, where=f"{where} AND version IN {(*pair.split(),)}")
+        of_files += near(drawn(sp.compare_suite(suite, reference=pair[:2]), f"{pair}.html"))
+    panels, several = drawn(of_corpus, "corpus.html"), len(pairs) > 1
+    assert len(panels) == len(of_corpus.conclusion.shown if several else of_files)
+    assert all(panel in of_files for panel in panels)
+    assert ("All protocols" in (tmp_path / "corpus.html").read_text(encoding="utf-8")) is several
 
 
 @pytest.mark.parametrize("by", ["time", "p90"])

@@ -8,7 +8,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
@@ -117,10 +117,8 @@ class Console:
                 from speedproof.reporting.text import wrapped
 
                 lines = [part for line in lines for part in wrapped(line, _columns(self.err))]
-            try:
+            with suppress(OSError):  # a closed pipe is no reason to fail
                 self._write(self.err, "\n".join(lines))
-            except OSError:  # a closed pipe is no reason to fail
-                give_up(self.err)
 
     def _write(self, stream: TextIO, text: str) -> None:
         from speedproof.reporting.names import visible_lines  # not for the help alone
