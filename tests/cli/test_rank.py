@@ -78,6 +78,9 @@ def test_what_undermines_a_comparison_undermines_a_ranking() -> None:
         assert "Measured in two sessions, which may differ. Interleave:" in speedproof(command, O2, O3)[1]
     results = json.loads(speedproof("rank", O2, O3, "--json")[1])["results"]
     assert {note["kind"] for one in results for note in one["caveats"]} == {"one session"}
+    ordered = np.sort(rng.lognormal(size=(2, 12))).tolist()
+    files = [table(f"{name}.csv", dict(zip("bc", ordered, strict=True))) for name in ("x", "y")]
+    assert "! In 2 benchmarks the true risk may be larger: altered" in speedproof("rank", *files)[1]
 
 
 def test_commands_of_one_file_can_be_chosen() -> None:

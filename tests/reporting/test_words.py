@@ -132,6 +132,7 @@ SAID: list[tuple[Callable[..., object], tuple[object, ...], object]] = [
     # Without what all have, then without what is not needed to tell them apart.
     (labels, (["/data/run/old/results.json", "/data/run/new/results.json"], 10), ["old", "new"]),
     (labels, (["gcc-12-O2-lto", "gcc-13-O3-lto", "clang-12-O2-lto"], 8), ["gcc-O2", "gcc-O3", "clang-O2"]),
+    (labels, (["gcc-12-O2-lto", "gcc-13-O3-lto", "O1-lto"], 8), ["gcc-O2", "gcc-O3", "O1"]),
     (labels, (["python 3.11", "python 3.12"], 8), ["3.11", "3.12"]),
     (labels, (["competing.no-sort+summary", "competing.summary"], 16), ["no-sort+summary", "summary"]),
     (labels, (["competing.no-sort", "competing.no-sort+summary"], 16), ["no-sort", "no-sort+summary"]),
@@ -141,8 +142,12 @@ SAID: list[tuple[Callable[..., object], tuple[object, ...], object]] = [
     (at_least, (1.0,), "size not proven"), (at_least, (ONE,), "size not proven"),
     (at_least, (1.129,), "1.12x"),
     (interval, (Estimate(1.5, math.nan, math.nan, 0.95),), "1.50x faster"),
+    (interval, (Estimate(1.00005, 1.00001, 1.0001, 0.95),), "1.00005x faster [1.00001x, 1.0001x]"),
     # Only times and rates are fast or slow.
     (change, (compare_medians(Sample(BYTES, "B"), Sample(BYTES / 2, "B"), Rules()),), "2.00x better"),
+    # A hint that would be too long for a line begins the next one.
+    (render, (Report("", (), hints=("alpha beta", "gamma delta")), 24), "\nalpha beta   gamma delta\n"),
+    (render, (Report("", (), hints=("alpha beta", "gamma delta")), 23), "\nalpha beta\ngamma delta\n"),
     # Commands lose whole words.
     (spoken, (["pdu --top-down tmp.sample", "dust --no-progress --reverse tmp.sample"],),
      ["pdu --top-down", "dust --no-progress --reverse"]),

@@ -322,8 +322,6 @@ def wins(result: Comparison) -> str:
 def named(result: Comparison, old: str, new: str) -> Comparison:
     """A comparison under shorter names of its versions."""
     x, y = result.reference, result.candidate
-    if (x.label, y.label) == (old, new):
-        return result
     return replace(result, reference=replace(x, label=old), candidate=replace(y, label=new))
 
 

@@ -85,7 +85,7 @@ def write_site(
             lines[number] = [encode_line(track) for track in tracks]
             done()
         index = encode_index(results, used, lines, made=made, link=link, tags=tags or {})
-        version = hashlib.sha256(json.dumps(index, sort_keys=True).encode()).hexdigest()[:12]
+        version = hashlib.sha256(json.dumps(index).encode()).hexdigest()[:12]
         index["version"] = version
         size += write_whole(place / "data" / "index.js", f"speedproof.index({_script(index)});\n")
         here = resources.files(__package__)
