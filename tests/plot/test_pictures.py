@@ -158,7 +158,7 @@ def test_a_legend_covers_no_curve() -> None:
 
 def test_densities_of_versions_and_their_normal_fits() -> None:
     """Kernels of area one around every value; dashed the normal law of mean and deviation, against scipy."""
-    samples = {"old": X, "new": X[:60] + 1.0}
+    samples = {"old": X, "new": X[:60] + 1.0, "two": np.array([11.9, 12.1])}
     ax = plot.density(samples, ax=axes(), axis="time (ms)", title="t")
     for curve, x in zip((f"{n} ({x.size} runs)" for n, x in samples.items()), samples.values(), strict=True):
         ((line,),) = [curves(ax, curve)]
@@ -228,6 +228,10 @@ def test_a_probability_plot_is_straight() -> None:
     drawn = np.concatenate([np.asarray(line.get_ydata(), float) for line in ax.lines])
     assert ax.get_ylim()[0] < drawn.min() < drawn.max() < ax.get_ylim()[1]
     assert np.ptp(ax.get_ylim()) < 1.2 * np.ptp(drawn)
+    for high, even in ((9.9, True), (10.1, False)):  # a power of ten
+        ax.set(yscale="log", ylim=(1.0, high))
+        canvas.plain_log_ticks(ax.yaxis)
+        assert (np.ptp(np.diff(ax.get_yticks())) < 1e-9) == even
     for value in (-1.0, 0.0):
         with pytest.raises(DataError, match=f"{value:g} is not positive"):
             plot.qq([value, 1.0, 2.0, 3.0], "log-normal", ax=axes())
