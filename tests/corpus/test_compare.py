@@ -188,10 +188,14 @@ def test_mixed_units_are_said(tmp_path: Path) -> None:
         replace(r, unit="B/s", metric="time") if i == 3 else r for i, r in enumerate(first.records)
     )
     folder = put([(label, replace(first, records=records)), *rest], tmp_path / "c")
-    found = sp.Corpus(folder).compare("v0", "v1", workers=1)
-    assert found.conclusion.lacking == ((0, 0, 1),)
-    assert "they cannot be compared" in found.conclusion.results[0].problems[0]
-    assert "Left out: " in str(found)
+    where = "version IN ('v0', 'v1')"
+    (problem,) = sp.compare_suite(sp.read(folder, where=where)).result.problems
+    assert "v0 is in s (lower is better), v1 in B/s (higher is better); they cannot be compared" in problem
+    for pairs in ([("v0", "v1")], "all"):
+        found = sp.Corpus(folder).compare(pairs=pairs, where=where, workers=1)
+        assert found.conclusion.lacking == ((0, 0, 1),)
+        assert found.conclusion.results[0].problems == (problem,)
+        assert "Left out: " in str(found)
 
 
 def _work(task: tuple[int, str]) -> int:

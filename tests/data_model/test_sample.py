@@ -71,10 +71,11 @@ def record(benchmark: str, *values: float, **more: object) -> Record:
 
 def test_pairs_of_two_units_or_directions_are_problems() -> None:
     """They are not compared, and the reason names both."""
-    suite = Suite.from_records([("x", record("b", 1)), ("y", record("b", 1, unit="B"))])
-    pairing = suite.pair("x", "y")
-    assert not pairing.pairs
-    assert "cannot be compared" in pairing.problems[0]
+    for unit, name, more in (("B", "B", ""), ("", "plain numbers", " before the plain numbers have a unit")):
+        pairing = Suite.from_records([("x", record("b", 1)), ("y", record("b", 1, unit=unit))]).pair("x", "y")
+        assert not pairing.pairs
+        told = f"x is in s (lower is better), y in {name} (lower is better); they cannot be compared{more}"
+        assert pairing.problems == (f"b (time): {told}",)
     turned = Suite.from_records([("x", record("b", 1)), ("y", record("b", 1, direction=Direction.HIGHER))])
     assert not turned.pair("x", "y").pairs
     assert "higher is better" in turned.pair("x", "y").problems[0]
