@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 from scipy import stats as scipy_stats
 from tests.protocols.asking import compare_means
 
@@ -21,7 +22,7 @@ from speedproof.data.notes import Assumption, Note
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Record, Skipped, Suite
 from speedproof.errors import DataError
-from speedproof.options import Policy
+from speedproof.options import SESSION_ASKS, Policy
 from speedproof.protocols.results import Comparison, Verdict
 
 Samples = dict[str, tuple[FloatArray, FloatArray]]
@@ -160,6 +161,13 @@ def test_a_vanished_benchmark_fails() -> None:
     assert "the run reported an error" in result.absent[0].reason
     assert "they cannot be compared" in result.absent[1].reason
     assert [name for of in result.results for name in of.only_candidate] == ["fresh", "moved"]
+    # Of another version what cannot differ is compared, and what it lacks is its own.
+    third = [("third", Record(name, kept["b0"][0])) for name in ("b0", "extra")]
+    fields = ((SESSION_ASKS, '{"decide_by": "time", "unaffected": ["b0"]}'),)
+    asked = [(v, replace(r, tool="speedproof", fields=fields)) for v, r in (gone, *records, *third)]
+    beside = hold(Suite.from_records(asked)).results[-1]
+    assert (beside.candidate, *beside.only_reference) == ("third", "gone", "b1")
+    assert beside.only_candidate == ("extra",)
     tolerant = gate(
         suite, ("old", "new"), lambda name: None if name in ("gone", "odd", "moved") else Demand()
     )
