@@ -235,6 +235,7 @@ def test_a_probability_plot_is_straight() -> None:
     for value in (-1.0, 0.0):
         with pytest.raises(DataError, match=f"{value:g} is not positive"):
             plot.qq([value, 1.0, 2.0, 3.0], "log-normal", ax=axes())
+    assert plot.qq([1.0, 2.0, 2.0, 2.0], ax=axes()).lines
     for few in ([1.0, 2.0, 3.0], [2.0] * 9):
         for law in ("normal", "log-normal"):
             with pytest.raises(DataError, match="four values or more that are not all equal"):
@@ -442,7 +443,8 @@ def test_a_forest_against_a_naive_one(far: float) -> None:
     label = "speedup of new over old, right is faster\n(median; each bound holds at 95 %)"
     assert ax.get_xlabel() == label
     assert not any(ax.spines[side].get_visible() for side in ("left", "top", "right"))
-    assert {5 <= line.get_markersize() <= 7 for line in ax.lines if line.get_marker() in ("<", ">")} == {True}
+    beyond = [line for line in ax.lines if line.get_marker() in ("<", ">")]
+    assert {(5 <= line.get_markersize() <= 7, line.get_clip_on()) for line in beyond} == {(True, False)}
     ax.figure.draw_without_rendering()
     assert legend.get_window_extent().y0 >= ax.get_window_extent().y1  # no row is covered
 
@@ -629,6 +631,7 @@ def test_what_is_drawn_can_be_seen_and_read() -> None:
         assert all(small <= float(text.get_fontsize()) <= 9 for text in ax.get_yticklabels())
         assert not ax.spines["top"].get_visible()
         assert not ax.spines["right"].get_visible()
+    assert drawn[0].figure.get_figwidth() / drawn[0].figure.get_figheight() == pytest.approx(1.6)
     for figure in dict.fromkeys(ax.figure for ax in drawn):
         figure.draw_without_rendering()
         ticks = {label for ax in figure.axes for of in (ax.xaxis, ax.yaxis) for label in of.get_ticklabels()}
