@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 import speedproof as sp
 from speedproof.api.sessions import request_of
@@ -55,12 +56,29 @@ def test_a_file_of_one_version_is_read_otherwise() -> None:
     assert f"{told}--reference 'sort'" in error.value.on_command_line()
 
 
-def test_no_common_benchmark_names_what_each_side_has() -> None:
-    rows = {"n": ["a"] * 5 + ["b"] * 5, "v": ["x"] * 5 + ["y"] * 5, "t": OLD + NEW}
-    made = sp.Suite.from_frame(rows, value="t", benchmark="n", version="v")
-    for one in (made, sp.Suite.of_samples({"a": {"x": OLD}, "b": {"y": NEW}})):
-        with pytest.raises(sp.SpeedproofError, match=r"compared:\n  x has a \(time\)\n  y has b \(time\)$"):
-            sp.compare_suite(one)
+_PLACES = "--match position compares them by their places, --by FIELD makes versions of a parameter"
+
+
+@pytest.mark.parametrize(("sides", "more", "told"), [
+    (["a", "b"], {}, ["v0 has a (time)", "v1 has b (time)"]),
+    # Of more names than five, or lines than six, the first five.
+    (["abcdefg", "x"], {}, ["v0 has a, b, c, d, e and 2 more (time)", "v1 has x (time)"]),
+    ("abcdef", {}, [f"v{i} has {name} (time)" for i, name in enumerate("abcdef")]),
+    ("abcdefg", {}, [*(f"v{i} has {name} (time)" for i, name in enumerate("abcde")), "and 2 more"]),
+    # The places of a tool are an order; of as many benchmarks on both sides only, where names are what differs.
+    ("ab", {"tool": "go"}, ["v0 has a (time)", "v1 has b (time)", _PLACES]),
+    (["a", "bc"], {"tool": "go"}, ["v0 has a (time)", "v1 has b, c (time)"]),
+    ("aa", {"tool": "go", "unit": "B"},
+     ["a (time): v0 is in s (lower is better), v1 in B (lower is better); they cannot be compared"]),
+])  # fmt: skip
+def test_no_common_benchmark_names_what_each_side_has(sides: Any, more: Any, told: list[str]) -> None:
+    """The last version is read from a tool's file or in another unit."""
+    records = [(f"v{i}", Record(name, np.array(OLD))) for i, names in enumerate(sides) for name in names]
+    last = f"v{len(sides) - 1}"
+    suite = sp.Suite.from_records((v, replace(r, **more) if v == last else r) for v, r in records)
+    with pytest.raises(sp.SpeedproofError) as error:
+        sp.compare_suite(suite)
+    assert error.value.on_command_line().split("\n  ")[1:] == told
 
 
 def test_no_common_metric_wants_no_other_names(tmp_path: Path) -> None:
