@@ -300,6 +300,7 @@ def test_a_second_build_is_kept_out(tmp_path: Path) -> None:
     def nested(builder: Any) -> Any:
         with pytest.raises(UsageError, match="another build"):
             put(made_up(2), tmp_path / "new" / "c")
+        assert not sp.Corpus(tmp_path / "new" / "c").info().complete
         return made_up(2)
 
     build(Place.of(tmp_path / "new" / "c"), nested)
