@@ -811,7 +811,9 @@ def test_commits_of_asv_follow_their_dates(tmp_path: Path, listed: bool, folder:
     if listed:
         (tmp_path / "results" / "benchmarks.json").write_text("{}")
     history = sp.History(tmp_path / "s.db", "/")
-    history.add(tmp_path / "results" / folder)
+    history.add(tmp_path / "results" / folder, session=folder)
+    sessions = {row.session for row in history.query()}
+    assert (len(sessions), {name.startswith(f"{folder}/") for name in sessions}) == (10, {bool(folder)})
     found = history.changes()
     assert [commit.sha for commit in found.commits] == names
     assert found.commits[1].date == "2017-07-15T02:40:00+00:00"  # date -u -d @1500086400
@@ -833,6 +835,14 @@ def test_a_session_is_of_its_command(repository: Path, tmp_path: Path) -> None:
         expected = [("echo insert", head), ("echo query", head)]
         assert sorted((row.benchmark, row.commit) for row in rows) == expected
     assert history.add(folder).known
+    partly, seen = sp.History(tmp_path / "t.db", repository), list[tuple[int, int]]()
+    (empty := folder / "z.jsonl").write_text(Path(file).read_text().partition("\n")[0])
+    with pytest.raises(sp.SpeedproofError) as error:
+        partly.add(empty)
+    partly.add(file)
+    added = partly.add(folder, done=lambda *of: seen.append(of))
+    assert (added.known, seen) == (False, [(3, 1), (3, 2), (3, 3)])
+    assert added.problems[0] == f"not added: {str(error.value).splitlines()[0]}"
 
 
 def test_what_left_the_branch_is_told(tmp_path: Path) -> None:

@@ -52,7 +52,7 @@ class Task(Struct, frozen=True):
     asked: Any
     out: str
     file: str
-    share: tuple[int, int] = (0, 1)
+    share: tuple[int, int]
 
     @property
     def name(self) -> str:
