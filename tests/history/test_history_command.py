@@ -840,9 +840,9 @@ def test_a_session_is_of_its_command(repository: Path, tmp_path: Path) -> None:
     with pytest.raises(sp.SpeedproofError) as error:
         partly.add(empty)
     partly.add(file)
-    added = partly.add(folder, done=lambda *of: seen.append(of))
-    assert (added.known, seen) == (False, [(3, 1), (3, 2), (3, 3)])
-    assert added.problems[0] == f"not added: {str(error.value).splitlines()[0]}"
+    more = partly.add(folder, done=lambda *of: seen.append(of))
+    assert (more.known, seen) == (False, [(3, 1), (3, 2), (3, 3)])
+    assert more.problems[0] == f"not added: {str(error.value).splitlines()[0]}"
 
 
 def test_what_left_the_branch_is_told(tmp_path: Path) -> None:

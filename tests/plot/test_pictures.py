@@ -443,8 +443,8 @@ def test_a_forest_against_a_naive_one(far: float) -> None:
     label = "speedup of new over old, right is faster\n(median; each bound holds at 95 %)"
     assert ax.get_xlabel() == label
     assert not any(ax.spines[side].get_visible() for side in ("left", "top", "right"))
-    beyond = [line for line in ax.lines if line.get_marker() in ("<", ">")]
-    assert {(5 <= line.get_markersize() <= 7, line.get_clip_on()) for line in beyond} == {(True, False)}
+    edges = [mark for mark in ax.lines if mark.get_marker() in ("<", ">")]
+    assert {(5 <= mark.get_markersize() <= 7, mark.get_clip_on()) for mark in edges} == {(True, False)}
     ax.figure.draw_without_rendering()
     assert legend.get_window_extent().y0 >= ax.get_window_extent().y1  # no row is covered
 
