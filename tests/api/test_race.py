@@ -14,7 +14,7 @@ import pytest
 import speedproof as sp
 from speedproof.api.run_plan import Request
 from speedproof.api.run_start import discovered, times_in
-from speedproof.api.sessions import race_cell, race_line, raced
+from speedproof.api.sessions import race_cell, raced
 from speedproof.data.session_file import SCHEMA, PlannedBenchmark, PlannedVersion, SessionLine
 from speedproof.measuring_options import Measuring
 
@@ -119,7 +119,10 @@ def test_cells_are_raced() -> None:
     r = race_cell("margin=5% max_time=20", "sum(range(n))\n# --- quick\nn\n", {"n": 5000})
     assert (r.finding.candidate, r.margin) == ("quick", 0.05)
     assert r.verdict is sp.Verdict.FASTER
-    raced = race_line("margin=5% max_time=20 m=sum(range(n)) --- m=n", {"n": 5000})
+    magics: dict[str, Any] = {}
+    of_ipython = {"register_magic_function": lambda magic, kind: magics.update({kind: magic})}
+    sp.load_ipython_extension(SimpleNamespace(user_ns={"n": 5000}, **of_ipython))
+    raced = magics["line_cell"]("margin=5% max_time=20 m=sum(range(n)) --- m=n")
     assert (raced.verdict.value, raced.suite.versions) == ("faster", ("reference", "candidate"))
     plain = race_cell("max_time=20", "sum(range(n))\n---\nn\n---\n-n", {"n": 5000})
     assert [f.candidate for f in plain.findings] == ["candidate 1", "candidate 2"]
