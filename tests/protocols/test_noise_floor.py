@@ -16,8 +16,8 @@ from speedproof.conclude.controls import Controls, withheld
 from speedproof.conclude.suite import SuiteComparison
 from speedproof.data.notes import Assumption, Note
 from speedproof.data.sample import Sample
-from speedproof.data.suite import Key, Pair, Suite
-from speedproof.options import DETAILS, SessionAsked
+from speedproof.data.suite import Key, Pair, Record, Suite
+from speedproof.options import DETAILS, SESSION_ASKS, SessionAsked
 from speedproof.protocols.aggregates import MeanLogRatio, with_sessions
 from speedproof.protocols.noise_floor import NoiseFloor, hides
 from speedproof.protocols.pair import PreparedPairs, Rules
@@ -197,3 +197,17 @@ def test_what_is_tested_once_waits_for_all_of_its_builds(builds: int, failed: bo
     head = replace(whole, **dict(zip(("reference", "candidate"), sides, strict=True)), checks=lost)
     found = withheld(sheet_of(head), Controls(SessionAsked("time", builds=builds))).headlines[0]
     assert (found.verdict is Verdict.FASTER, found.needed is None) == (tested, tested)
+
+
+@pytest.mark.parametrize(("moved", "ranked"), [(1.0, True), (1.5, False)])
+def test_no_places_are_told_where_what_cannot_differ_does(moved: float, ranked: bool) -> None:
+    runs, fields = (
+        1 + np.arange(20) % 7 / 99,
+        ((SESSION_ASKS, '{"decide_by": "time", "unaffected": ["idle"]}'),),
+    )
+    suite = Suite.from_records(
+        (v, Record(name, level * runs, tool="speedproof", fields=fields))
+        for v, of in (("a", 1.0), ("b", 2.0), ("c", 3.0))
+        for name, level in (("sort", of), ("idle", moved if v == "c" else 1.0))
+    )
+    assert bool(sp.compare_suite(suite).rankings) is ranked

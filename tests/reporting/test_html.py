@@ -198,6 +198,12 @@ def test_a_chart_squeezes_its_values_for_no_few_others(make_suite: Callable[...,
         assert panel["drawn"]["beyond"] == told
 
 
+def test_deciles_that_no_interval_bounds_are_not_drawn(make_suite: Callable[..., Made]) -> None:
+    for n, drawn in ((4, False), (40, True)):
+        (panel,) = panels(*make_suite({"a": np.random.default_rng(1).lognormal(size=(2, n))})).values()
+        assert (panel["shift"] is not None) == drawn
+
+
 def test_a_point_is_a_process_where_one_side_has_several_values_of_each() -> None:
     rng = np.random.default_rng(1)
     suite = Suite.of_samples({"a": {"old": rng.normal(10, 1, (6, 4)), "new": rng.normal(10, 1, 9)}}, unit="s")
