@@ -86,6 +86,8 @@ def test_the_order_of_a_sample_goes_before_its_number_of_runs() -> None:
 def test_of_versions_that_beat_each_other_in_half_of_all_runs_none_is_ahead() -> None:
     ranked = sp.rank(sp.Suite.of_samples({"x": {"a": [1.0, 4.0] * 6, "b": [2.0, 3.0] * 6}}))
     assert str(ranked).startswith("On a single run no version is shown to be the best, and none is ahead.")
+    singles = {name: {v: [float(i)] for i, v in enumerate("xyz", 1)} for name in "ab"}
+    assert str(sp.compare_suite(sp.Suite.of_samples(singles))).startswith("One run of each proves nothing: ")
 
 
 def test_bounds_of_a_suite_are_of_each_location(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
