@@ -22,6 +22,7 @@ from speedproof.stats.scaling import (
     mean,
     median,
 )
+from speedproof.stats.sequential import PairedSequence
 from speedproof.stats.superiority import typical_ratio, typical_ratio_test
 
 
@@ -45,11 +46,27 @@ def test_step_is_the_smallest_gap_or_nothing(counts: list[int], tick: float) -> 
 
 
 @pytest.mark.parametrize(
-    ("value", "place"), [(0.5, 0.1), (0.503, 0.001), (17.0, 1.0), (1700.0, 1.0), (5e-07, 1e-7)]
+    ("value", "step"),
+    [(0.5, np.inf), (5e-07, np.inf), (17.0, 1.0), (1700.0, 100.0), (12_500_000.0, 100_000.0)],
 )
-def test_one_value_tells_its_last_decimal_place(value: float, place: float) -> None:
-    assert watched([value] * 5) == pytest.approx(place)
+def test_one_value_tells_no_step_but_its_decimals_as_a_count(value: float, step: float) -> None:
+    assert watched([value] * 5) == step
     assert watched((value * np.random.default_rng(1).random(1000)).tolist()) == 0.0
+
+
+@given(st.floats(0.05, 0.5), st.floats(1.0, 1.5), st.sampled_from([0.01, 0.004, 0.001]))
+def test_two_versions_stuck_on_their_ticks(time: float, speedup: float, tick: float) -> None:
+    """Of two readings that never change the speedup is between those of all times that give them."""
+    x, y = (round(round(t / tick) * tick, 6) for t in (time, time / speedup))
+    sequence, seen = PairedSequence(), Resolution()
+    for _ in range(12):
+        seen.add(x, "x")
+        seen.add(y, "y")
+        sequence.add(x, y, resolution=seen.step)
+    result = sequence.result()
+    assert (result.low, result.high) == (0.0, np.inf) if x == y else result.faster
+    assert result.low <= (x - tick / 2) / (y + tick / 2) * (1 + 1e-6) or result.low == 1.0
+    assert (x + tick / 2) / (y - tick / 2) <= result.high * (1 + 1e-6)
 
 
 @pytest.mark.parametrize(("power", "parted"), [(-99, True), (-101, False)])

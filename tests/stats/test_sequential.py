@@ -169,12 +169,15 @@ def test_what_bounds_say(low: float, high: float) -> None:
 
 @pytest.mark.parametrize("step", [0.0, 0.1])
 def test_evidence_of_values_read_in_steps(step: float) -> None:
-    """Bets by the scale of the readings on what they may have been at worst; at 1 on the readings themselves."""
+    """Bets by the scale of the readings on what they may have been at worst; at 1 on the readings themselves.
+
+    The step known last is that of all blocks.
+    """
     rng = np.random.default_rng(5)
     x, y = 2.1 + 0.2 * rng.standard_normal(60), 2.0 + 0.2 * rng.standard_normal(60)
     sequence = PairedSequence(alpha=0.1)
-    for a, b in zip(x.tolist(), y.tolist(), strict=True):
-        sequence.add(a, b, resolution=step)
+    for k, (a, b) in enumerate(zip(x.tolist(), y.tolist(), strict=True)):
+        sequence.add(a, b, resolution=step if k == 59 else 7.0 * step)
     read = np.log(x) - np.log(y)
     scales = np.array([1.4826 * stats.median_abs_deviation(read[:k]) if k > 1 else 0.0 for k in range(60)])
     for gamma, side in itertools.product((0.8, 1.0, 1.1), (1, -1)):

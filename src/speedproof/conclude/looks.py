@@ -99,7 +99,7 @@ class SequentialComparison:
         self._reasons: dict[str, str] = {}
         self._effects: dict[str, float] = {}  # of what is proven, when it was last looked at
         self._unit = written_unit(clock_of(metric))
-        self._resolutions = {name: Resolution(self._unit) for name in self.candidates}
+        self._resolutions = {name: Resolution() for name in self.candidates}
         self.blocks = 0
         self._next_look = rules.min_blocks
 

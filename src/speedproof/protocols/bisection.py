@@ -25,7 +25,7 @@ from msgspec import Struct
 from speedproof.arrays import FloatArray, IntArray
 from speedproof.stats.culprit import step_posterior
 from speedproof.stats.ratio_medians import ratio_of_medians
-from speedproof.stats.scaling import Resolution, last_place
+from speedproof.stats.scaling import Resolution
 from speedproof.stats.sequential import PairedSequence, blocks_for_proof, scale_of, smallest_provable
 
 # A step that holds this much of the posterior is put to the proof, and stays there until it holds less than that.
@@ -128,7 +128,6 @@ class Bisection:
         self._rows: list[tuple[int, int, float]] = []
         self._skipped: set[int] = set()
         self._resolution = Resolution()
-        self._exact: dict[int, float] | None = {}
         self._shortest = math.inf
         self._masses: FloatArray | None = None
         self._none, self._second = 1.0, 0.0
@@ -147,24 +146,16 @@ class Bisection:
             share = _FIRST if turn == 1 else (1 - _FIRST) / (turn * (turn - 1))
             self._suspects[suspect] = PairedSequence(alpha=self._alpha * share)
         for position, value in ((before, time_before), (after, time_after)):
-            self._resolution.add(value)
+            self._resolution.add(value, position)
             self._shortest = min(self._shortest, value)
-            if self._exact is not None and self._exact.setdefault(position, value) != value:
-                self._exact = None
         ordinary = self._sequences.setdefault((before, after), PairedSequence(alpha=self._alpha / 2))
         for sequence in (
             ordinary,
             *(s for (step, _), s in self._suspects.items() if step == (before, after)),
         ):
-            sequence.add(time_before, time_after, resolution=self._step_of_times())
+            sequence.add(time_before, time_after, resolution=self._resolution.step)
         self._rows.append((before, after, math.log(time_after) - math.log(time_before)))
         self._masses = self._measurable = None
-
-    def _step_of_times(self) -> float:
-        """The smallest difference where values tie; their last place, if finer, while no commit ever varies."""
-        if self._exact is None:
-            return self._resolution.seen
-        return min([self._resolution.seen, *map(last_place, self._exact.values())])
 
     def skip(self, position: int) -> None:
         """Exclude a position that cannot be built or run; the ends cannot be excluded."""
@@ -286,7 +277,7 @@ class Bisection:
         rest = self._rest(step) if step else (math.nan, math.nan)
         return BisectionFinding(
             outcome, self._alpha, credible, probability, parent, culprit, *_bounds(ends), *_bounds(pair), *rest,
-            second, self.pairs, tuple(sorted(self._skipped)), self._step_of_times() / self._shortest,
+            second, self.pairs, tuple(sorted(self._skipped)), self._resolution.step / self._shortest,
             self._outlook(outcome, credible),
         )  # fmt: skip
 

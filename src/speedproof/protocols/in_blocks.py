@@ -93,7 +93,7 @@ def sequence_of(
     if q is not None:  # of rates, of the time that one takes
         slow, fast = (1.0 / values if side.x.higher_is_better else values for values in blocks)
         sequence = QuantileSequence(q, alpha=alpha)
-    resolution = Resolution(max(side.x.written_unit, side.y.written_unit))
+    resolution = Resolution()
     for x, y in zip(slow.tolist(), fast.tolist(), strict=True):
         resolution.add(x, "x")
         resolution.add(y, "y")

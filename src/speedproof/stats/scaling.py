@@ -10,7 +10,7 @@ from __future__ import annotations
 import bisect
 import functools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from decimal import Decimal
 from typing import Any
 
@@ -202,19 +202,18 @@ class Resolution:
     """Estimates the measurement step from tied values.
 
     Values of full precision never tie. Where some do, the smallest difference that was ever seen is taken for the
-    step; it may be larger than the true one, never smaller. Before a version has two different values it is their
-    last decimal place, at most the unit in which they were written, a guess. Until the first tie nothing is known,
-    and values count as exact.
+    step; it may be larger than the true one, never smaller, and has no limit before two values differ. Counts show
+    it themselves: while no version has two different values, whole numbers were read to their last decimal place.
+    Until the first tie nothing is known, and values count as exact.
     """
 
-    def __init__(self, unit: float = 1.0) -> None:
-        self._unit = unit
+    def __init__(self) -> None:
         self._distinct: list[float] = []
-        self._first: dict[str, float] = {}
+        self._first: dict[Hashable, float] = {}
         self._gap = float("inf")
         self._ties = self._varies = False
 
-    def add(self, value: float, version: str = "") -> None:
+    def add(self, value: float, version: Hashable = "") -> None:
         """Add a value of a version."""
         self._varies = self._varies or self._first.setdefault(version, value) != value
         at = bisect.bisect_left(self._distinct, value)
@@ -226,13 +225,10 @@ class Resolution:
         self._distinct.insert(at, value)
 
     @property
-    def seen(self) -> float:
-        """The step as far as different values show it, without a guess from one; 0 without ties."""
-        return self._gap if self._ties and len(self._distinct) > 1 else 0.0
-
-    @property
     def step(self) -> float:
         """The step so far, in the unit of the values; 0 without ties."""
-        if self._ties and not self._varies:
-            return min(last_place(value, self._unit) for value in self._distinct)
-        return self.seen
+        if not self._ties:
+            return 0.0
+        if self._varies or any(value % 1.0 for value in self._distinct):
+            return self._gap
+        return min(last_place(value, math.inf) for value in self._distinct)

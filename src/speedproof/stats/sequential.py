@@ -122,19 +122,14 @@ class SequentialResult(Struct, frozen=True):
         return not self.contradictory and self.low > 1 / (1 + margin) and self.high < 1 + margin
 
 
-def _log_ratio(above: float, below: float) -> float:
-    """Logarithm of a ratio; the smallest there is for a value that may have been 0."""
-    return math.log(above) - math.log(below) if above > 0.0 else -_LOG_SPEEDUP_MAX
-
-
 def _speedup(logarithm: float) -> float:
     """Infinite beyond double precision."""
     return math.exp(logarithm) if logarithm < _LOG_SPEEDUP_MAX else math.inf
 
 
 def bounds_of(low: float, high: float) -> tuple[float, float]:
-    """Bounds from their logarithms; beyond double precision the largest speedup there is, and infinity."""
-    return math.exp(min(low, _LOG_SPEEDUP_MAX)), _speedup(high)
+    """Bounds from their logarithms; beyond double precision the largest speedup there is, 0 and infinity."""
+    return math.exp(min(low, _LOG_SPEEDUP_MAX)) if low > -_LOG_SPEEDUP_MAX else 0.0, _speedup(high)
 
 
 class PairedSequence:
@@ -151,10 +146,11 @@ class PairedSequence:
         self._threshold = -math.log(alpha) + _ROUNDING
         self._n = self._placed = 0
         self._ties = 0
-        self.stepped = False  # whether some values were read in steps
+        self._step = 0.0  # in which values are read
         # Grown by doubling: differences and the scales before them in block order; the differences sorted; the
-        # least and the most that the differences may have been before they were read.
+        # values of the reference and of the candidate.
         self._rows = np.empty((5, 64))
+        self._worst: dict[int, FloatArray] = {}
         self._at_one: dict[int, list[float]] = {side: LOG_WEIGHTS.tolist() for side in (1, -1)}
         self._result: SequentialResult | None = None
 
@@ -169,7 +165,7 @@ class PairedSequence:
         return self._rows[0, : self._n].copy()
 
     def add(self, reference: float, candidate: float, *, resolution: float = 0.0) -> None:
-        """Add a block."""
+        """Add a block; what is known by now of the step in which values are read holds for all blocks."""
         for name, value in (("reference", reference), ("candidate", candidate)):
             if not (value > 0 and math.isfinite(value)):
                 raise DataError(
@@ -177,17 +173,20 @@ class PairedSequence:
                     "positive values"
                 )
         difference = math.log(reference) - math.log(candidate) if reference != candidate else 0.0
-        n, half = self._n, 0.5 * resolution
+        n = self._n
         if n == self._rows.shape[1]:
             self._rows = np.concatenate([self._rows, np.empty_like(self._rows)], axis=1)
-        self._rows[0, n] = self._rows[3, n] = self._rows[4, n] = difference
-        if half > 0.0:
-            self.stepped = True
-            self._rows[3, n] = _log_ratio(reference - half, candidate + half)
-            self._rows[4, n] = -_log_ratio(candidate - half, reference + half)
+        self._rows[0, n], self._rows[3:, n] = difference, (reference, candidate)
+        self._step = resolution
         self._n += 1
         self._ties += difference == 0.0
         self._result = None
+        self._worst.clear()
+
+    @property
+    def stepped(self) -> bool:
+        """Whether values are read in steps."""
+        return self._step > 0.0
 
     def _ordered(self) -> FloatArray:
         """The differences sorted; those that were added since the last look find their places and bets."""
@@ -207,10 +206,17 @@ class PairedSequence:
         for side, log_wealths in self._at_one.items():
             bet(log_wealths, side * difference, scale)
 
-    @staticmethod
-    def _row(side: int, shift: float) -> int:
-        """The row of differences that a bet at this shift is about."""
-        return 0 if shift == 0.0 else 3 if side == 1 else 4
+    def _against(self, side: int, shift: float) -> FloatArray:
+        """The differences that a bet at this shift is about: as read, or the least (side -1: most) they may be."""
+        if shift == 0.0 or not self.stepped:
+            return self._rows[0, : self._n]
+        if side not in self._worst:
+            above, below = self._rows[3:, : self._n][::side]
+            above, below = above - 0.5 * self._step, below + 0.5 * self._step
+            ratios = np.log(np.where(above > 0.0, above, 1.0)) - np.log(below)
+            # The smallest there is for a value that may have been 0.
+            self._worst[side] = side * np.where(above > 0.0, ratios, -_LOG_SPEEDUP_MAX)
+        return self._worst[side]
 
     def log_evidence(self, gamma: float, *, side: int) -> float:
         """Logarithm of the present e-value against "the speedup is at most gamma"."""
@@ -262,7 +268,7 @@ class PairedSequence:
 
     def attainable(self, side: int) -> float:
         """The median where the step of the values made it worst: about as far as a bound comes, however many."""
-        worst = float(middle(self._rows[3 if side == 1 else 4, : self._n]))
+        worst = float(middle(self._against(side, math.inf)))
         return math.exp(min(worst, _LOG_SPEEDUP_MAX))
 
     def centre(self) -> float:
@@ -273,13 +279,13 @@ class PairedSequence:
         """About how many more blocks reject gamma; see :func:`~speedproof.stats.sequential.blocks_until`."""
         missing = self._threshold - self.log_evidence(gamma, side=side)
         shift = math.log(gamma)
-        differences = self._rows[self._row(side, shift), : self._n]
+        differences = self._against(side, shift)
         return blocks_until(side * differences, missing, side * shift)
 
     def _log_wealths(self, side: int, shift: float) -> list[float]:
         self._ordered()
         scales = self._rows[1, : self._n]
-        differences = self._rows[self._row(side, shift), : self._n]
+        differences = self._against(side, shift)
         factors = log_factors(side * differences, scales, side * shift)
         return list((LOG_WEIGHTS + factors.sum(axis=0)).tolist())
 
@@ -359,7 +365,7 @@ class FixedPairs(PairedSequence):
         return max(blocks_needed(effect / spread, alpha=self._alpha) - self._n, 1.0)
 
     def _sided(self, side: int, gamma: float) -> FloatArray:
-        return self._rows[self._row(side, math.log(gamma)), : self._n]
+        return self._against(side, math.log(gamma))
 
     def _pvalue(self, differences: FloatArray, shift: float) -> float:
         centred = differences - shift
@@ -369,7 +375,7 @@ class FixedPairs(PairedSequence):
         p = {side: self._pvalue(side * self._sided(side, 1.0), 0.0) for side in (1, -1)}
         bounds = {}
         for side in (1, -1):
-            bound = self._bound(np.sort(side * self._rows[3 if side == 1 else 4, : self._n]))
+            bound = self._bound(np.sort(side * self._against(side, math.inf)))
             # The verdict looks at the differences as they were read, bounds at what they may have been.
             bounds[side] = side * (max(bound, 0.0) if p[side] <= self._alpha else min(bound, 0.0))
         ends = bounds_of(bounds[1], bounds[-1])
