@@ -190,12 +190,17 @@ def _several(result: SuiteComparison, voice: Voice, everything: bool) -> Report:
 
 def _whole(result: SuiteComparison, voice: Voice) -> Iterator[Text]:
     """The geometric mean, and how many verdicts hold together."""
-    means, protocol = result.geometric_means, result.headlines[0].protocol
+    means = result.geometric_means
     if means is not None:
         yield voice.geometric_mean(means.these, means.benchmarks, means.benchmarks + len(means.left_out))
+    yield from _jointly(result, voice)
+
+
+def _jointly(result: SuiteComparison, voice: Voice) -> Iterator[Text]:
+    heads = result.headlines
     for family in () if voice.shaken else result.controlled:
-        if (family.method, family.protocol) == ("holm", protocol):
-            yield voice.jointly(family, result.headlines)
+        if (family.method, family.protocol) == ("holm", heads[0].protocol):
+            yield voice.jointly(family, heads)
 
 
 def _benchmarks(
@@ -309,8 +314,10 @@ def of_metrics(results: Sequence[SuiteComparison]) -> Report:
     answered = [result for result in results if result.headlines]
     one = len({c.benchmark for result in answered for c in result.headlines}) == 1
     rows = [_of_one(result) if one else _of_several(result) for result in answered]
+    every = replace(first, comparisons=tuple(c for result in answered for c in result.comparisons))
+    voice = replace(Voice.of(*answered), better="better", worse="worse") if answered else Voice("", "")
     if one:
-        columns = (*version_columns(first.reference, first.candidate), *Voice("better", "worse").columns)
+        columns = (*version_columns(first.reference, first.candidate), *voice.columns)
     else:
         columns = (Column("benchmarks"), Column("geometric mean", brief="mean"))
     what = f"{new} against {old}: {plural(len(answered), 'metric')}"
@@ -319,6 +326,7 @@ def of_metrics(results: Sequence[SuiteComparison]) -> Report:
         what,
         (Text(what, "strong", asked),),
         (Table.of((Column("metric", names=True), *columns), rows),),
+        notes=tuple(_jointly(every, voice)),
         hints=("--details: a sheet for each metric", "--metric NAME: one of them"),
         records=partial(records, *results),
         good=all(c.proven_verdict is not Verdict.SLOWER for result in answered for c in result.headlines),
