@@ -3,17 +3,16 @@
 The allocation is that of Kalibera and Jones.
 
 The runs that find an effect of a given size are simulated from a pilot, under the test that will be used.
-Runs of both versions are drawn from the pilot, smoothed by a normal kernel on the scale of logarithms that keeps
-mean and variance (B. W. Silverman, G. A. Young, Biometrika 74, 1987), or rounded to the step in which the pilot
-was read. Dependence multiplies their number as it does that of every forecast. The candidate's are scaled so that
-the speedup is the effect. The share of such comparisons whose
-verdict is "faster" is the power at a size. No model says how it grows, as it may jump: a protocol refuses few
-runs, or small samples that are not normal. The size is bracketed and halved, from that of the test's own formula.
+Runs of both versions are drawn from the pilot as they are, for a kernel fills the valley between two modes; where
+the pilot was read in steps, the candidate's are rounded to them. Dependence multiplies their number as it does that
+of every forecast. The candidate's are scaled so that the speedup is the effect. The share of such comparisons whose
+verdict is "faster" is the power at a size. No model says how it grows, as it may jump: a protocol refuses few runs,
+or small samples that are not normal. The size is bracketed and halved, from that of the test's own formula.
 
-The interval (95 %) says what a pilot of so few runs knows: the variance of the logarithms of pilots that are drawn
-from the pilot (of a median or a quantile, the inverse square of the density there), over its own, scales the
-number of runs; the error of the simulation is added. A pilot is the
-model of S. Maricq et al., "Taming performance variability", OSDI 2018.
+The interval (95 %) says what a pilot of so few runs knows: the runs by the test's own formula for pilots that are
+drawn from the pilot, over those for itself, scale the number of runs (B. Efron, Annals of Statistics 7, 1979); the
+error of the simulation is added. A pilot is the model of S. Maricq et al., "Taming performance variability", OSDI
+2018.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ from speedproof.data.sample import Sample
 from speedproof.data.suite import Pair
 from speedproof.data.units import Direction
 from speedproof.errors import DataError
-from speedproof.options import HEADLINE, quantile_of
+from speedproof.options import HEADLINE
 from speedproof.protocols.pair import DEFAULT, PreparedPairs, Rules
 from speedproof.protocols.questions import QUESTIONS, Question, answers
 from speedproof.protocols.results import Verdict
@@ -236,12 +235,11 @@ def plan_power(
         raise DataError(f"{pair.key.benchmark}: {DRIFT.reason}")
     rng = np.random.default_rng(seed)
     trial = _Trial(pair, question, rules, (slow, fast), effect, rng)
-    q = 0.5 if protocol == "median" else quantile_of(protocol)
-    spread = _uncertainty(slow, fast, q, rng)
+    spread = trial.spread()
     alpha, least = rules.alpha, question.least_pvalue
     enough = (n for n in range(_FEWEST, MOST_RUNS) if not few_separate(n, alpha) and least(n, n) <= alpha)
     fewest = next(enough, MOST_RUNS)
-    sizes, guess, least_runs = [], _formula(question, slow, trial.scale * fast, alpha), fewest
+    sizes, guess, least_runs = [], math.ceil(trial.known), fewest
     for power in _POWERS:
         runs = trial.needed(power, guess, least_runs)
         if runs is None or runs * alike > MOST_RUNS:
@@ -271,52 +269,6 @@ def plan_power(
     )
 
 
-def _formula(question: Question, slow: FloatArray, fast: FloatArray, alpha: float) -> int:
-    """The runs of each side by the test's own formula, if it knows."""
-    of_x, of_y = question.forecast(slow[None], fast[None], alpha)
-    mean = 0.5 * float(of_x[0] + of_y[0])
-    return math.ceil(min(mean, MOST_RUNS)) if math.isfinite(mean) else _FEWEST
-
-
-def _uncertainty(
-    slow: FloatArray, fast: FloatArray, q: float | None, rng: np.random.Generator
-) -> tuple[float, float]:
-    """Factors between which the number of runs lies for pilots like this one, over that of the pilot."""
-    pilots, single = np.zeros(_PILOTS), 0.0
-    for logs in (np.log(slow), np.log(fast)):
-        drawn = logs[rng.integers(logs.size, size=(_PILOTS, logs.size))]
-        # Values in steps may have no spread in the middle.
-        width = max(_width(logs), float(np.ptp(logs)) / logs.size, 1e-9)
-        pilots, single = (
-            pilots + _variance(drawn, q, width),
-            single + float(_variance(logs[None], q, width)[0]),
-        )
-    low, high = np.quantile(pilots / single, (0.025, 0.975)).tolist()
-    # A variance is no more certain than that of a normal sample of this size.
-    n = slow.size + fast.size - 2
-    normal = _TWO_SIDED * math.sqrt(2.0 / n)
-    return min(low, math.exp(-normal)), max(high, math.exp(normal))
-
-
-def _variance(logs: FloatArray, q: float | None, width: float) -> FloatArray:
-    """What the runs go with: the variance of each row; of a quantile, the density there to the power of -2."""
-    if q is None:
-        return np.asarray(logs.var(axis=-1, ddof=1))
-    place = np.quantile(logs, q, axis=-1, keepdims=True)
-    exponents = -0.5 * ((logs - place) / width) ** 2
-    most = exponents.max(axis=-1)
-    density = most + np.log(np.exp(exponents - most[:, None]).mean(axis=-1)) - math.log(width)
-    return np.asarray(np.exp(-2.0 * density))
-
-
-def _width(logs: FloatArray) -> float:
-    """Of a normal kernel, by Silverman's rule."""
-    ends: Sequence[float] = np.quantile(logs, (0.25, 0.75)).tolist()
-    deviation = float(logs.std(ddof=1))
-    width: float = 0.9 * (min(deviation, (ends[1] - ends[0]) / 1.349) or deviation) * logs.size**-0.2
-    return width
-
-
 def _draws(n: int) -> int:
     """How many comparisons of so many runs are simulated."""
     return max(10, min(_DRAWS, _AT_MOST // n))
@@ -339,10 +291,28 @@ class _Trial:
         self.sides, self.scale = sides, 1.0
         self.shares: dict[int, float] = {}
         self.steps = [coarse_step(values) for values in sides]
-        # So many runs show the speedup that there is; a chance is no scale of times.
-        ratio = question if question.quantity == "speedup" else QUESTIONS[HEADLINE]
-        (comparison,) = ratio.ask(PreparedPairs(self.pairs(_MANY, 1), rules))
-        self.scale = comparison.speedup.value / (1.0 + effect)
+        # So many runs show the speedup that there is.
+        self.scale = float(self.beyond(effect, *(self.drawn(k, _MANY, 1) for k in range(2)))[0])
+        self.effect, (self.known,) = effect, self.formula(sides[0][None], self.scale * sides[1][None])
+
+    def beyond(self, effect: float, slow: FloatArray, fast: FloatArray) -> FloatArray:
+        """Row by row the observed speedup over that of the effect."""
+        # A chance is no scale of times.
+        ratio = self.question if self.question.quantity == "speedup" else QUESTIONS[HEADLINE]
+        comparisons = ratio.ask(PreparedPairs(self.pairs(slow, fast), self.rules))
+        return np.array([comparison.speedup.value for comparison in comparisons]) / (1.0 + effect)
+
+    def formula(self, slow: FloatArray, fast: FloatArray) -> FloatArray:
+        """Row by row the runs of each side by the test's own formula."""
+        of_x, of_y = self.question.forecast(slow, fast, self.rules.alpha)
+        return np.fmax(np.fmin(0.5 * (of_x + of_y), MOST_RUNS), _FEWEST)
+
+    def spread(self) -> tuple[float, float]:
+        """Factors between which the number of runs lies for pilots like this one, over that of the pilot."""
+        slow, fast = (self.drawn(k, values.size, _PILOTS) for k, values in enumerate(self.sides))
+        pilots = self.formula(slow, fast * self.beyond(self.effect, slow, fast)[:, None])
+        low, high = np.quantile(pilots, (0.025, 0.975)).tolist()
+        return low / self.known, high / self.known
 
     def needed(self, power: float, guess: int, fewest: int) -> int | None:
         """The smallest number of runs, to a tenth, with this power; None beyond the limit."""
@@ -363,14 +333,15 @@ class _Trial:
     def share(self, n: int) -> float:
         """The share of comparisons of so many runs a side that prove "faster"."""
         if n not in self.shares:
-            comparisons = self.question.ask(PreparedPairs(self.pairs(n, _draws(n)), self.rules))
+            sides = (self.drawn(k, n, _draws(n)) for k in range(2))
+            comparisons = self.question.ask(PreparedPairs(self.pairs(*sides), self.rules))
             faster = sum(c.verdict is Verdict.FASTER and not c.by_few_runs for c in comparisons)
             self.shares[n] = faster / len(comparisons)
         return self.shares[n]
 
-    def pairs(self, n: int, draws: int) -> list[Pair]:
-        """Comparisons of so many runs a side."""
-        both, unit = [self.drawn(k, n, draws) for k in range(2)], self.pair.reference.unit
+    def pairs(self, *both: FloatArray) -> list[Pair]:
+        """Comparisons of the rows of both sides."""
+        unit = self.pair.reference.unit
         return [
             Pair(self.pair.key, *(Sample(values, unit, Direction.LOWER) for values in sides))
             for sides in zip(*both, strict=True)
@@ -380,10 +351,4 @@ class _Trial:
         """Runs of one side, shape (draws, n)."""
         values, step = self.sides[k] * (self.scale if k else 1.0), self.steps[k]
         sample = values[self.rng.integers(values.size, size=(draws, n))]
-        if step:
-            return np.asarray(np.maximum(np.round(sample / step), 1.0) * step)
-        logs = np.log(values)
-        width = _width(logs)
-        shrunk = float(logs.std(ddof=1)) / math.sqrt(float(logs.var()) + width * width)
-        smooth = np.log(sample) - logs.mean() + width * self.rng.standard_normal((draws, n))
-        return np.asarray(np.exp(logs.mean() + shrunk * smooth))
+        return np.maximum(np.round(sample / step), 1.0) * step if step else sample
