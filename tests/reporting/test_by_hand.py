@@ -862,7 +862,7 @@ def test_a_bisection_that_is_open_lists_the_commits(varied: bool | None, said: s
     levels = {"v1": 1.0, "a": 1.01, "b": 1.3, "c": 1.31, "v2": 1.3}
     found = replace(sp.bisect(list(levels), levels.__getitem__, seed=1), varied=varied)
     outlook = replace(found.finding.outlook, more_runs=34.0)
-    of_pair = {"parent": 1, "culprit": 2, "credible": (1, 2), "skipped": (1,)}
+    of_pair: dict[str, Any] = {"parent": 1, "culprit": 2, "credible": (1, 2), "skipped": (1,), "tick": 0.0}
     may = replace(found.finding, outcome=BisectionOutcome.OPEN, outlook=outlook, **of_pair)
     (report,) = replace(found, finding=may).reports()
     of = "builds paired at random" if varied else "runs in random pairs"

@@ -89,13 +89,13 @@ def reading(own: list[float]) -> float:
 
 
 def test_readings_of_two_sides_by_definition() -> None:
-    """The step of each; of a constant side the smallest difference of both, of two such the finer place."""
+    """Of a constant side the smallest difference of both, of two whole numbers the finest place."""
     rng = np.random.default_rng(8)
     x = rng.choice([0.5, 0.75, 1.25, 2.0], (60, 5))
     y = rng.choice([0.5, 0.6, 1.0], (60, 4))
     x[:12], y[8:20] = 0.5, 1.25
     x[20:26], y[23:28] = rng.normal(size=(6, 5)), rng.normal(size=(5, 4))
-    x[40], y[40] = 0.25, 0.25
+    x[40], y[40], x[43], y[43], x[44], y[44] = 0.25, 0.25, 1700.0, 120.0, 17.0, 17.0
     x[41], y[42] = np.arange(5), 3.0
     x[42] = np.arange(5)
     steps = coarse_steps(x, y)
@@ -105,7 +105,9 @@ def test_readings_of_two_sides_by_definition() -> None:
         assert [coarse_step(a), coarse_step(b)] == pytest.approx(own, abs=0)
         constant = [len(set(a)) == 1, len(set(b)) == 1]
         pool = sorted({*a, *b})
-        both = min(map(decimals, pool)) if all(constant) else min(map(float, np.diff(pool)), default=0.0)
+        both = min(map(float, np.diff(pool)), default=np.inf)
+        if all(constant) and all(v == int(v) for v in pool):
+            both = max(10.0**k for k in range(6) if all(v % 10**k == 0 for v in pool))
         expected = [both if c else step for c, step in zip(constant, own, strict=True)]
         assert steps[row].tolist() == expected
         kinds.add((*constant, own[0] > 0, own[1] > 0))

@@ -125,7 +125,7 @@ def _in_sequence(traits: frozenset[Trait]) -> bool:
 def _answers(sides: Batch, rules: Rules, *, of_chance: bool = False) -> list[Comparison]:
     """Compare pairs of equal sizes, all paired by session or none."""
     (slow, fast), ordered = sides.values, sides.ordered
-    steps = coarse_steps(*ordered, [max(side.x.written_unit, side.y.written_unit) for side in sides])
+    steps = coarse_steps(*ordered)
     # Where one typical value is 0 a step names no factor.
     counted = np.array([side.x.exact and side.y.exact for side in sides])
     typical = [middle(values) for values in ordered]

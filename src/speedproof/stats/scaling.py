@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import bisect
 import functools
+import itertools
 import math
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -158,17 +159,13 @@ def coarse_step(values: ArrayLike) -> float:
     return last_place(float(different[0])) if different.size == 1 else float(np.diff(different).min())
 
 
-def coarse_steps(x: ArrayLike, y: ArrayLike, units: ArrayLike = 1.0) -> FloatArray:
-    """Row by row `coarse_step` of X and Y, read alike: what one does not show of its step, the other may.
-
-    `units` are those that the values were written in.
-    """
+def coarse_steps(x: ArrayLike, y: ArrayLike) -> FloatArray:
+    """Row by row `coarse_step` of X and Y, read alike: what one does not show of its step, the other may."""
     sides = np.atleast_2d(np.asarray(x, dtype=np.float64)), np.atleast_2d(np.asarray(y, dtype=np.float64))
     steps = np.zeros((len(sides[0]), 2))
-    written = np.broadcast_to(np.asarray(units, dtype=np.float64), len(steps))
     tied = [_many_tie(sample_ends(side)) for side in sides]
     for row in np.flatnonzero(tied[0] | tied[1]).tolist():
-        steps[row] = _coarse_steps(sides[0][row], sides[1][row], float(written[row]))
+        steps[row] = _coarse_steps(sides[0][row], sides[1][row])
     return steps
 
 
@@ -184,18 +181,26 @@ def _many_tie(ends: BoolArray) -> BoolArray:
     return tied
 
 
-def _coarse_steps(x: FloatArray, y: FloatArray, unit: float) -> tuple[float, float]:
-    """Of a side that never varies the smallest difference of both; of two such the finer decimal place."""
+def _coarse_steps(x: FloatArray, y: FloatArray) -> tuple[float, float]:
+    """Of a side that never varies the smallest difference of both; of two such what two constants show."""
     steps = coarse_step(x), coarse_step(y)
     constant = [step > 0.0 and np.ptp(side) == 0.0 for step, side in zip(steps, (x, y), strict=True)]
     if not any(constant):
         return steps
     pooled, _ = distinct(np.concatenate([x, y]))
     neither = np.ptp(x) == np.ptp(y) == 0.0
-    least = (
-        min(last_place(value, unit) for value in pooled.tolist()) if neither else float(np.diff(pooled).min())
-    )
+    least = step_of_constants(pooled.tolist()) if neither else float(np.diff(pooled).min())
     return least if constant[0] else steps[0], least if constant[1] else steps[1]
+
+
+def step_of_constants(ascending: Sequence[float]) -> float:
+    """The step of versions that have one value each, all of them different: no limit for one alone.
+
+    The smallest difference; of whole numbers, which are counts, the last decimal place that is not 0.
+    """
+    if any(value % 1.0 for value in ascending):
+        return min((b - a for a, b in itertools.pairwise(ascending)), default=math.inf)
+    return min(last_place(value, math.inf) for value in ascending)
 
 
 class Resolution:
@@ -229,6 +234,4 @@ class Resolution:
         """The step so far, in the unit of the values; 0 without ties."""
         if not self._ties:
             return 0.0
-        if self._varies or any(value % 1.0 for value in self._distinct):
-            return self._gap
-        return min(last_place(value, math.inf) for value in self._distinct)
+        return self._gap if self._varies else step_of_constants(self._distinct)
