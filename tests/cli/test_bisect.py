@@ -324,9 +324,11 @@ def test_whole_numbers_are_read_to_the_unit(tmp_path: Path) -> None:
     assert "The times are read in steps of 33 %" in str(found)
 
 
-@pytest.mark.parametrize(("names", "where", "seconds"), [("ab", "", 1000.0), ("abc", " between the ends", 2)])
+@pytest.mark.parametrize(
+    ("names", "where", "seconds"), [("ab", "", 1000.0), ("abc", " between the ends", 2000)]
+)
 def test_between_two_neighbours_nothing_can_cancel(names: str, where: str, seconds: float) -> None:
-    """Of what never varies nobody knows a step: the ends are the same, though 2 has no decimals."""
+    """Counts that never vary are the same to a unit."""
     found = sp.bisect(list(names), lambda name: seconds, max_pairs=40, seed=1)
     assert found.finding.pairs < 40
     assert str(found).startswith(f"Nothing changed by 1 % or more{where}.\n")

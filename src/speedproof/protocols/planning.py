@@ -2,12 +2,13 @@
 
 The allocation is that of Kalibera and Jones.
 
-The runs that find an effect of a given size are simulated from a pilot, under the test that will be used.
-Runs of both versions are drawn from the pilot as they are, for a kernel fills the valley between two modes; where
-the pilot was read in steps, the candidate's are rounded to them. Dependence multiplies their number as it does that
-of every forecast. The candidate's are scaled so that the speedup is the effect. The share of such comparisons whose
-verdict is "faster" is the power at a size. No model says how it grows, as it may jump: a protocol refuses few runs,
-or small samples that are not normal. The size is bracketed and halved, from that of the test's own formula.
+The runs that find an effect of a given size are simulated from a pilot, under the test that will be used. Runs of
+both versions are drawn from the pilot as they are, for a kernel fills the valley between two modes; where the
+pilot was read in steps, the candidate's are rounded to them. Dependence multiplies their number as it does that
+of every forecast. The candidate's are scaled so that the speedup is the effect. The share of such comparisons
+whose verdict is "faster" is the power at a size. No model says how it grows, as it may jump: a protocol refuses
+few runs, or small samples that are not normal. The size is bracketed and halved, from that of the test's own
+formula.
 
 The interval (95 %) says what a pilot of so few runs knows: the runs by the test's own formula for pilots that are
 drawn from the pilot, over those for itself, scale the number of runs (B. Efron, Annals of Statistics 7, 1979); the

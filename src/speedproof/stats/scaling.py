@@ -196,11 +196,11 @@ def _coarse_steps(x: FloatArray, y: FloatArray) -> tuple[float, float]:
 def step_of_constants(ascending: Sequence[float]) -> float:
     """The step of versions that have one value each, all of them different: no limit for one alone.
 
-    The smallest difference; of whole numbers, which are counts, the last decimal place that is not 0.
+    The smallest difference; of whole numbers, which are counts, 1.
     """
     if any(value % 1.0 for value in ascending):
         return min((b - a for a, b in itertools.pairwise(ascending)), default=math.inf)
-    return min(last_place(value, math.inf) for value in ascending)
+    return 1.0
 
 
 class Resolution:
@@ -208,7 +208,7 @@ class Resolution:
 
     Values of full precision never tie. Where some do, the smallest difference that was ever seen is taken for the
     step; it may be larger than the true one, never smaller, and has no limit before two values differ. Counts show
-    it themselves: while no version has two different values, whole numbers were read to their last decimal place.
+    it themselves: while no version has two different values, whole numbers are in steps of 1.
     Until the first tie nothing is known, and values count as exact.
     """
 
