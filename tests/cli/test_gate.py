@@ -382,7 +382,7 @@ def test_what_is_asked_in_two_ways_is_answered_in_one(three: dict[str, str]) -> 
 
 
 def test_values_that_prove_nothing_leave_it_undecided() -> None:
-    """Sorted ones, and one file given twice; two files of equal values may be two measurements, as of a size."""
+    """Sorted ones, and one file given twice; two files of equal sizes may be two measurements, times show no step."""
     files = plain("r1.txt", range(10, 20)), plain("r2.txt", range(20, 30))
     for pair in (files, files[::-1]):
         code, out, _ = gate(*pair)
@@ -392,7 +392,7 @@ def test_values_that_prove_nothing_leave_it_undecided() -> None:
     one, same = (plain(name, [12.345] * 6) for name in ("k.txt", "same.txt"))
     code, out, _ = gate(one, one, "--unit", "ms")
     assert (code, "hold the same values: one measurement, given twice" in out) == (3, True)
-    assert gate(one, same, "--unit", "ms")[0] == 0
+    assert [gate(one, same, "--unit", unit)[0] for unit in ("kB", "ms")] == [0, 3]
 
 
 def test_a_hash_names_the_version_that_begins_with_it() -> None:

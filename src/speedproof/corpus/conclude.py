@@ -156,7 +156,8 @@ def conclude(answers: Answers, asked: Asked) -> Conclusion:
             of = connection.execute(f"SELECT bound {chosen} AND verdict = ?", [headline, verdict.value])
             bands[verdict] = banded(of.fetchnumpy()["bound"])
         failed = rows(
-            f"SELECT unnest(list_distinct(failed)) AS kind, count(*) {chosen} AND verdict <> ? GROUP BY kind",
+            "SELECT kind, count(*) FROM "
+            f"(SELECT unnest(list_distinct(failed)) AS kind {chosen} AND verdict <> ?) GROUP BY kind",
             *(headline, Verdict.UNDECIDED.value),
         )
         undermining = [(_KINDS[name], count) for name, count in failed if _KINDS[name] in UNDERMINING]
