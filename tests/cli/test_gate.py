@@ -382,7 +382,7 @@ def test_what_is_asked_in_two_ways_is_answered_in_one(three: dict[str, str]) -> 
 
 
 def test_values_that_prove_nothing_leave_it_undecided() -> None:
-    """Sorted ones, and one file given twice; two files of equal sizes may be two measurements, times show no step."""
+    """Sorted ones, one file given twice, equal times that show no step; equal sizes may be two measurements."""
     files = plain("r1.txt", range(10, 20)), plain("r2.txt", range(20, 30))
     for pair in (files, files[::-1]):
         code, out, _ = gate(*pair)
