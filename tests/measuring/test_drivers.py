@@ -275,7 +275,7 @@ def test_versions_of_a_block_are_asked_for_the_same_benchmarks() -> None:
     command = stand_in("google-benchmark")
     sides = [f"--name {name} --env {name}:SIDE={name}" for name in ("old", "new", "same")]
     words = (
-        "--driver google-benchmark --env new:SLOW=Sum/8 --stop-at-proof --max-runs 16 --seed 1 --save r.jsonl"
+        "--driver google-benchmark --env new:SLOW=Sum/8 --stop-at-proof --max-runs 11 --seed 1 --save r.jsonl"
     )
     code, _, err = run(*words.split(), *" ".join(sides).split(), command, command, command)
     assert code == 0, err
@@ -285,7 +285,7 @@ def test_versions_of_a_block_are_asked_for_the_same_benchmarks() -> None:
     assert filters[0] == filters[1]
     (session,) = read_sessions(Path("r.jsonl"))
     counts = Counter((r.benchmark, r.version) for r in session.runs)
-    assert counts["Sum/8", "new"] < counts["Sum/8", "same"] == counts["Sum/8", "old"] == 16
+    assert counts["Sum/8", "new"] < counts["Sum/8", "same"] == counts["Sum/8", "old"] == 11
 
 
 def test_a_tool_that_fails_is_shown() -> None:

@@ -106,9 +106,9 @@ class Controls(Struct, frozen=True):
 
         And whether what is claimed of it is withheld: the verdict, or what a policy says, which has its own edges.
         """
-        # A block whose run failed is not measured again.
+        # A block whose run failed is not measured again. Runs are of one build, unless blocks are compared.
         failed = any(note.kind is Assumption.SUCCESSFUL_RUNS for note in c.checks)
-        measured = 1 if c.repeated == "run" else c.reference.n
+        measured = 1 if c.repeated == "run" and not c.paired else c.reference.n
         if measured < self.asked.builds and not failed:
             return replace(c, verdict=Verdict.UNDECIDED, state=State.NOT_SIGNIFICANT, needed=UNTESTED), True
         floor, what = self.floor(c)
