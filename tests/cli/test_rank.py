@@ -131,6 +131,8 @@ def test_what_is_not_told_apart_is_not_recommended() -> None:
     # A third that loses every run cannot be the best.
     text = advice_of({**times, "c": rng.permutation(values) + 9})
     assert text.startswith(f"{NOBODY}: a or b may be. a looks best so far")
+    more = {"d": rng.permutation(values) + 2e-6, "c": times["a"] + 9}
+    assert f"{NOBODY}: a, b or d may be" in advice_of({**times, **more})
     # The best mean and the likeliest winner are different versions: a spike is paid for by the mean alone.
     spiked = np.where(times["a"] == values[-1], 99.0, times["a"])
     text = advice_of({"a": spiked, "b": times["b"]})

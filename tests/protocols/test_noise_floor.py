@@ -192,11 +192,15 @@ def test_a_control_that_is_the_same_within_a_margin_may_differ(low: float, high:
 def test_what_is_tested_once_waits_for_all_of_its_builds(builds: int, failed: bool, tested: bool) -> None:
     """Not for those of which a run failed."""
     whole = of_blocks(1.1, Verdict.FASTER, (1.05, 1.2))
-    sides = (replace(side, repeated="build") for side in (whole.reference, whole.candidate))
     lost = (Note(Assumption.SUCCESSFUL_RUNS, "runs failed"),) * failed
-    head = replace(whole, **dict(zip(("reference", "candidate"), sides, strict=True)), checks=lost)
-    found = withheld(sheet_of(head), Controls(SessionAsked("time", builds=builds))).headlines[0]
-    assert (found.verdict is Verdict.FASTER, found.needed is None) == (tested, tested)
+    # Builds of one run each are blocks that are compared; so many runs without blocks are of one build.
+    for unit, paired in (("build", False), ("run", True), ("run", False)):
+        sides = (replace(side, repeated=unit) for side in (whole.reference, whole.candidate))
+        both = dict(zip(("reference", "candidate"), sides, strict=True))
+        head = replace(whole, **both, checks=lost, paired=paired)
+        found = withheld(sheet_of(head), Controls(SessionAsked("time", builds=builds))).headlines[0]
+        expected = tested and (unit == "build" or paired or failed)
+        assert (found.verdict is Verdict.FASTER, found.needed is None) == (expected, expected)
 
 
 @pytest.mark.parametrize(("moved", "ranked"), [(1.0, True), (1.5, False)])

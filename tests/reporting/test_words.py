@@ -183,6 +183,13 @@ def test_what_is_said(say: Callable[..., object], of: tuple[object, ...], told: 
     assert say(*of) == told
 
 
+def test_values_have_digits_by_which_they_differ() -> None:
+    """Up to two more than usual, and no more where these do not tell them apart."""
+    assert values([1.0, 1.0], "s") == ["1.000 s", "1.000 s"]
+    assert values([1.00001, 1.00002, 1.00002], "s") == ["1.00001 s", "1.00002 s", "1.00002 s"]
+    assert values([1.0, 1.0 + 1e-9], "s") == ["1.000 s", "1.000 s"]
+
+
 @given(st.lists(st.floats(1e-9, 1e6), min_size=1, max_size=4))
 @example([5e-4, 0.25])
 def test_values_keep_their_order(measured: list[float]) -> None:
