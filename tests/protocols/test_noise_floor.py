@@ -177,13 +177,19 @@ def test_the_largest_difference_of_a_candidates_own_controls_counts(sizes: tuple
     assert [c.verdict for c in other.headlines] == [Verdict.FASTER]
 
 
+UNTOUCHED = "which the change cannot touch"
+
+
 @pytest.mark.parametrize(("low", "high"), [(1.002, 1.008), (0.992, 0.998), (0.999, 1.001), (1.0, 1.01)])
 def test_a_control_that_is_the_same_within_a_margin_may_differ(low: float, high: float) -> None:
     """Where its bounds leave 1 out: a smaller difference of the candidate is then no proof."""
     control = of_blocks((low * high) ** 0.5, Verdict.EQUIVALENT, (low, high), benchmark="idle")
     controls = Controls(SessionAsked("time", unaffected=("idle",)), (control,))
     found, _ = controls.hold(of_blocks(1.001, Verdict.FASTER))
-    assert found.verdict is (Verdict.FASTER if low <= 1.0 <= high else Verdict.UNDECIDED)
+    doubted = not low <= 1.0 <= high
+    assert found.verdict is (Verdict.UNDECIDED if doubted else Verdict.FASTER)
+    assert [note.versions for note in found.checks] == [(found.candidate.label,)] * doubted
+    assert [note.message for note in controls.notes("new")] == [f"idle, {UNTOUCHED}, differs"] * doubted
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ import json
 import math
 from collections.abc import Callable
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -266,6 +267,8 @@ def test_out_file_keeps_the_columns_of_the_tool(tmp_path: Path) -> None:
     assert {row["IsMeanSignificant"] for row in rows} <= {"TRUE", "FALSE"}
     assert "absent" in written[".error"]
     assert "absent" in written[".warning"]
+    lines = written[".warning"].splitlines()  # a benchmark stands there for its remarks alone
+    assert all(after.startswith("  ") for line, after in pairwise([*lines, ""]) if line.endswith(":"))
     assert "Faster of 4 benchmarks: 2 in mean" in written[".report"]
 
 
