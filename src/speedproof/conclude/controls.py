@@ -141,6 +141,8 @@ def without_layout(caveats: tuple[Note, ...], asked: SessionAsked) -> tuple[Note
 
 def withheld(result: SuiteComparison, controls: Controls) -> SuiteComparison:
     """A comparison without the claims that the negative controls of its metric put in doubt."""
+    if not (controls.comparisons or controls.asked.builds):
+        return result  # a control that was not measured tells nothing of layout either
     apart = {(c.benchmark, c.candidate.label): (c, False) for c in controls.comparisons}
     heads = {id(c): apart.get((c.benchmark, c.candidate.label)) or controls.hold(c) for c in result.headlines}
     return replace(
