@@ -317,8 +317,8 @@ class EndedSession:
             return None
         return self.judged.outcome if self.judged else Outcome.UNDECIDED
 
-    def report(self, file: str, *, undecided_fails: bool = False) -> Report:
-        """All of it in words, and with which file to go on."""
+    def report(self, *, undecided_fails: bool = False) -> Report:
+        """All of it in words."""
         from speedproof.reporting import planning
 
         if self.plan is not None:
@@ -339,7 +339,6 @@ class EndedSession:
             next(iter(decided.reports(undecided_fails=undecided_fails))) if decided else None,
             undecided,
             spent=session_sheet.spent_of(spent),
-            file=file,
             builds=(builds, "{seed}" in self.options.build) if builds else None,
             load=load_of(self.sessions[-1].head.environment),
         )

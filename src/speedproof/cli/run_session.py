@@ -148,11 +148,11 @@ def _measure(options: RunOptions, asked: Request, console: Console, held: ExitSt
         except (SpeedproofError, OSError):
             _say_what_is_left(console, path, head.session, named)
             raise
-    console.remark(f"results are in {path}")
+    console.remark(f"results are in {path}; this verdict again: speedproof run --review {_called(named)}")
     if outcome.measured.interrupted:
         console.remark(f"to go on: speedproof run --resume {_called(named)}")
     _say_why(console, outcome)
-    return _report(options, console, path, [*head.resumes, head.session], outcome, named)
+    return _report(options, console, path, [*head.resumes, head.session], outcome)
 
 
 def _called(named: str | None) -> str:
@@ -187,7 +187,7 @@ def _review(options: RunOptions, asked: Request, file: str, console: Console) ->
     console.remark(f"session {head.session}, started {head.started}, {how}")
     if not outcome.measured.tallies:
         raise FormatError(file, f"session {head.session}", "holds no run, so there is nothing to review")
-    return _report(options, console, Path(file), [s.head.session for s in stored], outcome, file)
+    return _report(options, console, Path(file), [s.head.session for s in stored], outcome)
 
 
 def _say_what_is_left(console: Console, path: Path, session: str, named: str | None) -> None:
@@ -267,7 +267,6 @@ def _report(
     path: Path,
     names: Collection[str],
     outcome: RaceResult,
-    named: str | None,
 ) -> int:
     """Write everything that was asked for; the exit code of the command."""
     from speedproof.api.session_results import EndedSession
@@ -284,8 +283,7 @@ def _report(
                 "are of one block"
             )
     alone = len(session.suite.versions) == 1 and session.judged is None
-    file, fails = "" if options.review else _called(named), options.undecided == "fail"
-    shown = [] if alone else [session.report(file, undecided_fails=fails)]
+    shown = [] if alone else [session.report(undecided_fails=options.undecided == "fail")]
     more: dict[str, object] = {}
     if options.why:
         from speedproof.reporting.why import beside

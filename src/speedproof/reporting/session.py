@@ -37,7 +37,6 @@ def report(
     undecided: Sequence[Comparison | None] = (),
     *,
     spent: Mapping[tuple[str, str], Mapping[str, str]] | None = None,
-    file: str = "",
     builds: tuple[int, bool] | None = None,
     load: str = "",
 ) -> Report:
@@ -63,8 +62,7 @@ def report(
     if judged is None:
         once = question.rules.fixed or any(c.test != SEQUENTIAL for c in heads)
         notes.append(Text(_risks(findings, question, once=once), "dim"))
-    hints = (f"This verdict again: speedproof run --review {file}",) if file else ()
-    return replace(made, notes=tuple(notes), hints=hints, records=None)
+    return replace(made, notes=tuple(notes), hints=(), records=None)
 
 
 _SAID = (Assumption.ONE_LAYOUT, Assumption.BLOCK_SYMMETRY, Assumption.STEADY_SPEEDUP)
