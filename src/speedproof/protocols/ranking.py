@@ -37,7 +37,7 @@ from speedproof.protocols.results import (
     Verdict,
 )
 from speedproof.protocols.typical import ADJUSTED, single_runs
-from speedproof.protocols.units import clusters_of, matched, repeated_in, typical_units
+from speedproof.protocols.units import clusters_of, matched, repeated_in, typical_units, units_of
 from speedproof.stats.estimate import Estimate
 from speedproof.stats.multiplicity import holm
 from speedproof.stats.permutation import few_separate
@@ -198,7 +198,7 @@ class RankedRun(Placed, Struct, frozen=True):
     # ``"run"``, ``"process"`` or ``"session"``
     units: int
     repeated: str
-    # Of the sample; of one value a process, or a session, where values are nested, as in comparisons
+    # Of the sample; of one mean, or median, a process or session where values are nested, as in comparisons
     mean: float
     median: float
     # Peaks of its mixture told apart by a clear valley; None when no mixture could be fitted
@@ -287,7 +287,9 @@ def rank_runs(
         strict, or_equal = least_of_samples(values)
         ties = (or_equal - strict).tolist()
     units = dict(zip(samples, typical_units(at_places), strict=True))
-    means, medians = ({v: at(s.values) for v, s in units.items()} for at in (mean_of, median_of))
+    averaged = dict(zip(samples, units_of(at_places, "mean"), strict=True))
+    means = {v: mean_of(sample.values) for v, sample in averaged.items()}
+    medians = {v: median_of(sample.values) for v, sample in units.items()}
     order = sorted(range(len(values)), key=lambda i: (-chances[i].value, float(np.median(values[i]))))
     names = [list(samples)[i] for i in order]
     fits: list[MixtureFit | None] = [None] * len(values)

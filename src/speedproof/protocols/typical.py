@@ -33,8 +33,8 @@ from speedproof.stats.scaling import coarse_steps, middle, with_headroom
 from speedproof.stats.superiority import typical_ratio, typical_ratio_test, typical_ratio_tests
 
 _WITHIN = (
-    "the same {0}s measured both sides: the ratios within each were tested, and speedup and chance are of two "
-    "runs in one {0}"
+    "the same {0}s measured both sides: the ratios within each were tested, and the speedup is of two runs in one "
+    "{0}"
 )
 ZEROS = Needed(None, None, Assumption.SOME_TIME.violated)
 DRIFT = Needed(None, None, "the runs drift: measure in turns, with 'speedproof run'")
@@ -53,9 +53,9 @@ ADJUSTED = frozenset(
 def typical_runs(prepared: PreparedPairs) -> list[Comparison]:
     """Ask how many times faster a typical run of the candidate is.
 
-    ``speedup`` is the typical speedup with the bounds that the deciding test gives, ``chance`` the probability
-    that a run of the candidate beats one of the reference. Bounds and estimate are NaN where a value is negative:
-    the verdict stands, the ratio means nothing.
+    ``speedup`` is the typical speedup with the bounds that the deciding test gives, ``chance``, where runs were
+    not compared in pairs, the probability that a run of the candidate beats one of the reference. Bounds and
+    estimate are NaN where a value is negative: the verdict stands, the ratio means nothing.
     """
     return in_batches(typical_sides(prepared), partial(_answers, rules=prepared.rules))
 
@@ -179,8 +179,9 @@ def _answers(sides: Batch, rules: Rules, *, of_chance: bool = False) -> list[Com
 
     only: dict[str, Sequence[Any]] = {"quantity": ["probability"] * len(sides)}
     if not of_chance:
-        only = {"chance": [*map(Estimate, *chances, repeat(1 - rules.alpha))]}
-        only["log"] = log_speedups(ratios[0], errors)
+        only = {"log": log_speedups(ratios[0], errors)}
+    if not of_chance and not sides[0].paired:
+        only["chance"] = [*map(Estimate, *chances, repeat(1 - rules.alpha))]
     return compared(
         "single run" if of_chance else "typical",
         sides,

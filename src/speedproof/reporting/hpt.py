@@ -11,11 +11,11 @@ from msgspec import Struct
 from speedproof.data.notes import Assumption
 from speedproof.data.suite import Pair, Suite
 from speedproof.declaring import EXAMPLES, proportion_given
-from speedproof.protocols.caveats import MachineSpeeds, caveats_of
+from speedproof.protocols.caveats import MachineSpeeds, caveats_of, few_values
 from speedproof.protocols.hpt import AS_GIVEN, HptClaim, HptClaims
 from speedproof.protocols.pair import PreparedPairs, Rules
-from speedproof.protocols.results import Hpt, RSpeedup, Winner
-from speedproof.protocols.typical import typical_runs
+from speedproof.protocols.results import Comparison, Hpt, RSpeedup, Winner
+from speedproof.protocols.typical import single_runs
 from speedproof.protocols.units import typical_units
 from speedproof.reporting.model import (
     Cell,
@@ -31,7 +31,7 @@ from speedproof.reporting.model import (
 )
 from speedproof.reporting.names import benchmark_column, enumerate_names, labels, shortened, spoken
 from speedproof.reporting.notes import caveats as told_caveats
-from speedproof.reporting.notes import two_speeds
+from speedproof.reporting.notes import doubts, two_speeds
 from speedproof.reporting.numbers import factor, percent, plural, pvalue, values
 from speedproof.reporting.shown import Shown
 from speedproof.stats.scaling import median
@@ -153,9 +153,7 @@ class HptResult(Shown, Struct, frozen=True, dict=True):
         tests = f" Scores: {result.scores}. Tests: {result.method}." if details else ""
         notes = [Text(f"Each p is that of a rank test of the benchmark alone, one-sided.{tests}", "dim")]
         notes += [Text(f"{note[:1].upper()}{note[1:]}.", "warning") for note in result.notes]
-        if dependent := list(self._dependent()):
-            names = enumerate_names(shortened(dependent, _NAME), 3)
-            notes.append(Text(f"{names}: {_DEPENDENT}.", "warning"))
+        notes += self._doubts()
         sections = (
             [_bounds(result)] if details and result.speedups and result.winner is not Winner.TIE else []
         )
@@ -167,7 +165,7 @@ class HptResult(Shown, Struct, frozen=True, dict=True):
             (
                 first,
                 *((Text(counted),) if len(result.benchmarks) > 1 else ()),
-                *told_caveats(caveats_of(self.pairs, (reference, candidate))),
+                *told_caveats((*caveats_of(self.pairs, (reference, candidate)), *few_values(self.pairs))),
                 *two_speeds(machine, old, new),
             ),
             (table,),
@@ -177,15 +175,22 @@ class HptResult(Shown, Struct, frozen=True, dict=True):
             good=result.winner is not Winner.REFERENCE,
         )
 
-    def _dependent(self) -> Iterator[str]:
-        """The benchmarks with a winner that a comparison leaves undecided, as their runs are alike or drift."""
+    def _doubts(self) -> Iterator[Text]:
+        """What speaks against the runs of the benchmarks with a winner, which HPT takes as they are."""
         won = {b.benchmark for b in self.result.benchmarks if b.winner is not Winner.TIE}
         pairs = [pair for pair in self.pairs if pair.key.benchmark in won]
-        rules = Rules(forecast=False)
+        compared: list[Comparison] = []
         for at in range(0, len(pairs), _TOGETHER):
-            for c in typical_runs(PreparedPairs(pairs[at : at + _TOGETHER], rules)):
-                if Assumption.EFFECTIVE_RUNS in [check.kind for check in c.failed_checks]:
-                    yield c.benchmark
+            compared += single_runs(PreparedPairs(pairs[at : at + _TOGETHER], Rules(forecast=False)))
+        dependent = [
+            c.benchmark
+            for c in compared
+            if Assumption.EFFECTIVE_RUNS in [check.kind for check in c.failed_checks]
+        ]
+        if dependent:
+            names = enumerate_names(shortened(dependent, _NAME), 3)
+            yield Text(f"{names}: {_DEPENDENT}.", "warning")
+        yield from doubts([c for c in compared if c.benchmark not in dependent])
 
     def _benchmarks(self, *, everything: bool) -> Table:
         """A row a benchmark: the winner's by size, then the loser's, then the ties."""

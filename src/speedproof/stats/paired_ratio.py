@@ -24,7 +24,7 @@ from speedproof.stats.permutation import least_pvalue
 from speedproof.stats.ratio import LogErrors, edges, hold, monotone
 from speedproof.stats.scaling import unbounded
 from speedproof.stats.signed_rank import untied_tail, walsh_averages
-from speedproof.stats.special import beta_ppf, normal_quantile, t_quantile, t_sf
+from speedproof.stats.special import normal_quantile, t_quantile, t_sf
 from speedproof.stats.superiority import TypicalRatio
 
 _EFFICIENCY = 3.0 / np.pi  # of the signed-rank test beside Student's, for normal values
@@ -33,7 +33,7 @@ _EFFICIENCY = 3.0 / np.pi  # of the signed-rank test beside Student's, for norma
 def paired_ratio(x: FloatArray, y: FloatArray, alpha: float, *, steps: FloatArray) -> TypicalRatio:
     """The pseudo-median of the ratios within pairs (x_i, y_i), in rows, with the bounds and p-values of one test.
 
-    ``chance`` is P[X > Y] within a pair, not of runs of two sessions, with the bounds of the sign test.
+    Pairs say nothing of the chance that one run beats another: it is NaN.
     """
     n = x.shape[1]
     tail = untied_tail(n)
@@ -51,21 +51,9 @@ def paired_ratio(x: FloatArray, y: FloatArray, alpha: float, *, steps: FloatArra
     faster, slower = at_one.pvalue <= alpha, at_one.pvalue_less <= alpha
     bounds = hold(unbounded(np.exp, low), unbounded(np.exp, high), faster, slower)
     meant = _meant(x, y)
-    won, tied = (x > y).sum(axis=1), (x == y).sum(axis=1)
-    chance_low = np.array([beta_ppf(alpha, k, n - k + 1.0) if k else 0.0 for k in won.tolist()])
-    lost = (n - won - tied).tolist()
-    chance_high = 1.0 - np.array([beta_ppf(alpha, k, n - k + 1.0) if k else 0.0 for k in lost])
     estimate, low, high = (np.where(meant, part, np.nan) for part in (estimate, bounds.low, bounds.high))
-    return TypicalRatio(
-        at_one.pvalue,
-        at_one.pvalue_less,
-        estimate,
-        low,
-        high,
-        (won + 0.5 * tied) / n,
-        chance_low,
-        chance_high,
-    )
+    no_chance = np.full((3, len(x)), np.nan)
+    return TypicalRatio(at_one.pvalue, at_one.pvalue_less, estimate, low, high, *no_chance)
 
 
 def paired_ratio_test(x: FloatArray, y: FloatArray, gamma: float, *, steps: FloatArray) -> OneSided:
