@@ -62,17 +62,21 @@ def test_what_has_no_error_and_what_readings_add() -> None:
 
 
 def test_paired_and_means_against_scipy() -> None:
-    """Of session ratios the error of a mean by the efficiency 3 / pi; of means what Welch's test has."""
+    """Of session ratios that of a mean by the efficiency 3 / pi; of means Welch's, or Student's if wider."""
     rng = np.random.default_rng(6)
     x, y = 2 + 0.01 * rng.normal(size=(2, 1, 7))
     paired = paired_error(x, y)
     assert paired.error[0] == pytest.approx(stats.sem(np.log(x / y)[0]) / math.sqrt(3 / math.pi))
     assert (paired.df[0], paired.bias[0]) == (6.0, 0.0)
-    found = log_ratio_of_means(x, y[:, :5])
-    welch = stats.ttest_ind(x[0] / x.mean(), y[0, :5] / y[0, :5].mean(), equal_var=False)
+    found = log_ratio_of_means(x, y)
+    welch = stats.ttest_ind(x[0] / x.mean(), y[0] / y.mean(), equal_var=False)
     assert found.df[0] == pytest.approx(welch.df)
-    parts = [stats.sem(side) ** 2 / side.mean() ** 2 for side in (x[0], y[0, :5])]
+    parts = [stats.sem(side) ** 2 / side.mean() ** 2 for side in (x[0], y[0])]
     assert found.error[0] == pytest.approx(math.sqrt(sum(parts)))
+    rng = np.random.default_rng(1)  # of the smaller sample the noise is small, too
+    x, y = 2 + 0.1 * rng.normal(size=(1, 40)), 2 + 0.001 * rng.normal(size=(1, 4))
+    student = stats.ttest_ind(x[0] / x.mean(), y[0] / y.mean() + 1.0, equal_var=True)
+    assert log_ratio_of_means(x, y).error[0] == pytest.approx(-1.0 / student.statistic)
     assert found.bias[0] == pytest.approx((parts[1] - parts[0]) / 2)
     assert math.isnan(log_ratio_of_means(x[:, :1], y).error[0])
 
