@@ -66,25 +66,19 @@ def verdicts(claims: Mapping[tuple[str, str], Claims], alpha: float) -> tuple[Pa
     return tuple(pairs)
 
 
-def places(
-    versions: Sequence[str], pairs: Sequence[PairVerdict], *, transitive: bool = False
-) -> dict[str, tuple[int, int]]:
+def places(versions: Sequence[str], pairs: Sequence[PairVerdict]) -> dict[str, tuple[int, int]]:
     """The best and the worst rank that verdicts on pairs leave to each version.
 
-    Means of several benchmarks are ``transitive``: A ahead of B and B of C puts A ahead of C. Typical runs are
-    not: that A beats B and B beats C more often than not does not make A beat C so.
+    By what is proven directly: that A beats B and B beats C more often than not does not make A beat C so, nor do
+    means of typical speedups over benchmarks.
     """
-    ahead = np.zeros((len(versions), len(versions)), dtype=bool)
-    at = {v: i for i, v in enumerate(versions)}
+    beaten_by, beats = dict.fromkeys(versions, 0), dict.fromkeys(versions, 0)
     for p in pairs:
         if p.verdict in CHANGED:
-            ahead[at[p.candidate], at[p.reference]] = p.verdict is Verdict.FASTER
-            ahead[at[p.reference], at[p.candidate]] = p.verdict is Verdict.SLOWER
-    for via in range(len(versions) if transitive else 0):
-        ahead |= np.outer(ahead[:, via], ahead[via])  # Warshall's closure
-    ahead &= ~ahead.T  # a circle orders nothing
-    best, worst = 1 + ahead.sum(axis=0), len(versions) - ahead.sum(axis=1)
-    return dict(zip(versions, zip(best.tolist(), worst.tolist(), strict=True), strict=True))
+            ahead, behind = (p.candidate, p.reference)[:: 1 if p.verdict is Verdict.FASTER else -1]
+            beats[ahead] += 1
+            beaten_by[behind] += 1
+    return {v: (1 + beaten_by[v], len(versions) - beats[v]) for v in versions}
 
 
 def all_answers(
@@ -179,7 +173,7 @@ def _in_order(
     speedups = {versions[0]: Estimate(1.0, 1.0, 1.0, 1 - alpha)}
     speedups |= {p.candidate: p.estimate for p in pairs if p.reference == versions[0]}
     order = sorted(versions, key=lambda v: -speedups[v].value)
-    ranks = places(versions, pairs, transitive=len(benchmarks) > 1)
+    ranks = places(versions, pairs)
     rows = (RankedVersion(v, speedups[v], *ranks[v], undermined.get(v, ())) for v in order)
     return SuiteRanking(alpha, tuple(rows), pairs, benchmarks, left_out)
 
