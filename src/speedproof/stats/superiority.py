@@ -159,9 +159,9 @@ def _at_one(
             for k in np.flatnonzero((single < n + m) & (single < most_single(min(n, m)))):
                 groups = np.diff(np.flatnonzero(ends[k]), prepend=-1)
                 t, sizes = float(scored[k]), tuple(groups.tolist())
-                least = float(score.least[k])
-                upper[k] = max(_known(tied_pvalue(sizes, n, t), float(upper[k])), least)
-                lower[k] = max(_known(tied_pvalue(sizes[::-1], n, -t), float(lower[k])), least)
+                # Of the same orders of unlike samples more are far out than of the same ties in any order.
+                upper[k] = np.fmax(upper[k], tied_pvalue(sizes, n, t))
+                lower[k] = np.fmax(lower[k], tied_pvalue(sizes[::-1], n, -t))
         pvalue[rows], pvalue_less[rows] = upper, lower
     at_one = _beyond_drift(1.0, OneSided(pvalue, pvalue_less), beyond_drift(pairs, stepped=False))
     return at_one, (chance, se, quantile)
@@ -173,10 +173,6 @@ def _beyond_drift(gamma: float, test: OneSided, ends: ArrayPair) -> OneSided:
         np.where(gamma < ends[0], BEYOND_DRIFT, test.pvalue),
         np.where(gamma > ends[1], BEYOND_DRIFT, test.pvalue_less),
     )
-
-
-def _known(value: float, otherwise: float) -> float:
-    return otherwise if math.isnan(value) else value
 
 
 def _meant(pairs: Pairs) -> BoolArray:
