@@ -98,15 +98,19 @@ def test_units_that_may_differ(factors: tuple[float, ...], tools: str, told: lis
 def naive_step(x: list[float], y: list[float]) -> float | None:
     """The least step of values that tie, where it exceeds what either side scatters and a hundredth of them."""
     pooled = sorted(x + y)
-    distinct = sorted(set(pooled))
-    if len(distinct) == len(pooled) or len(pooled) < 3 or statistics.median(map(abs, pooled)) == 0:
+    if len(pooled) < 3 or statistics.median(map(abs, pooled)) == 0:
         return None
-    if len(distinct) > 2:
-        step = min(b - a for a, b in itertools.pairwise(distinct))
-    else:  # the last decimal place of whole numbers and of tenths
-        step = max(1.0 if v % 1 == 0 else 0.1 for v in distinct)
-    spread = max(statistics.pstdev(x), statistics.pstdev(y))
-    return step if step > spread and step > 0.01 * statistics.median(map(abs, pooled)) else None
+    gaps = [b - a for a, b in itertools.pairwise(sorted(set(pooled)))]
+    constant = [len({*side}) == 1 for side in (x, y)]
+    shared = 1.0 if all(constant) and all(v % 1 == 0 for v in pooled) else min(gaps, default=math.inf)
+    steps = []
+    for side, alike in zip((x, y), constant, strict=True):
+        ties = [a == b for a, b in itertools.combinations(side, 2)]
+        if ties and sum(ties) >= len(ties) / 4:
+            steps.append(shared if alike else min(b - a for a, b in itertools.pairwise(sorted({*side}))))
+    step, spread = max(steps, default=0.0), max(statistics.pstdev(x), statistics.pstdev(y))
+    coarse = step > spread and step > 0.01 * statistics.median(map(abs, pooled))
+    return step if coarse and step < math.inf else None
 
 
 @pytest.mark.parametrize("power", [0, -900, 900])
@@ -119,8 +123,8 @@ def test_values_in_coarse_steps(power: int) -> None:
         ([10.0, 12.0], [10.0, 11.0]), ([10.0, 11.0], [10.0, 12.0]), ([1.0, 1.0], [1.0]),
         ([0.0, 0.0], [0.0, 1.0]),
     ]  # fmt: skip
-    if power:  # of two different values the last decimal place is read, which no power of two keeps
-        both = [(x, y) for x, y in both if len({*x, *y}) > 2]
+    if power:  # whole numbers are counts, which no power of two keeps
+        both = [(x, y) for x, y in both if len({*x}) > 1 or len({*y}) > 1]
     pairs = [Pair(Key(str(i)), *(Sample(np.ldexp(v, power), "B") for v in xy)) for i, xy in enumerate(both)]
     seen = set()
     for (x, y), pair, found in zip(both, pairs, coarse_values(pairs), strict=True):

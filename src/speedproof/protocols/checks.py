@@ -8,14 +8,14 @@ from functools import cache
 
 import numpy as np
 
-from speedproof.arrays import BoolArray, FloatArray, batches, stacked
+from speedproof.arrays import FloatArray, batches, stacked
 from speedproof.data.notes import UNDERMINING, Assumption, Note
 from speedproof.data.sample import LARGE, Sample, Trait
 from speedproof.data.suite import Pair
 from speedproof.protocols.units import repeated_in
 from speedproof.stats.dependence import drift, drift_within, lag1
-from speedproof.stats.ranks import ranked, sample_ends
-from speedproof.stats.scaling import exponent, in_common_unit, last_place, middle
+from speedproof.stats.ranks import ranked
+from speedproof.stats.scaling import coarse_steps, exponent, middle
 
 Tested = tuple[float, float]  # a statistic with its p-value
 
@@ -135,44 +135,24 @@ def coarse_values(pairs: Sequence[Pair]) -> list[list[Note]]:
     notes: list[list[Note]] = [[] for _ in pairs]
     both = [(pair.reference, pair.candidate) for pair in pairs]
     for rows in batches(None if x.exact and y.exact else (x.n + y.n, x.n) for x, y in both):
-        sides = [(x.values, y.values) for x, y in (both[i] for i in rows)]
-        pooled = np.sort(np.concatenate([stacked(side) for side in zip(*sides, strict=True)], axis=1))
-        for k in np.flatnonzero(_perhaps_coarse(pooled)).tolist():
-            notes[rows[k]] = _coarse(
-                *sides[k], pooled[k], max(sample.written_unit for sample in both[rows[k]])
-            )
+        x, y = (np.sort(stacked([both[i][k].values for i in rows]), axis=1) for k in range(2))
+        steps = coarse_steps(x, y).max(axis=1)
+        for k in np.flatnonzero((steps > 0.0) & np.isfinite(steps)).tolist():
+            notes[rows[k]] = _coarse(x[k], y[k], float(steps[k]))
     return notes
 
 
-def _perhaps_coarse(pooled: FloatArray) -> BoolArray:
-    """Rows, ascending, of which some values are equal, but for those of steps that are small beside the values."""
-    perhaps: BoolArray = (pooled[:, 1:] == pooled[:, :-1]).any(axis=1)
-    (rows,) = in_common_unit(pooled[perhaps])
-    size, steps = rows[:, (rows.shape[1] - 1) // 2], np.diff(rows)  # the median or less
-    least = np.where(steps > 0.0, steps, np.inf).min(axis=1, initial=np.inf)
-    fine = (rows[:, 0] >= 0.0) & (np.count_nonzero(steps, axis=1) > 1) & (least <= 0.5 * _COARSE * size)
-    perhaps[perhaps] = ~fine
-    return perhaps
-
-
-def _coarse(x: FloatArray, y: FloatArray, measured: FloatArray, unit: float) -> list[Note]:
-    """Of values of which some are equal, together in ascending order."""
+def _coarse(x: FloatArray, y: FloatArray, step: float) -> list[Note]:
+    """Of values that were read in steps."""
+    measured = np.concatenate([x, y])
     shift = exponent(measured)
-    pooled = np.ldexp(measured, shift)
-    different = pooled[sample_ends(pooled)]
-    size = float(middle(np.abs(pooled)))
-    if pooled.size < _LEAST_FOR_STEP or size == 0.0:
-        return []
-    # Two values or one tell no step; their last decimal place is the best guess.
-    places = [last_place(value, unit) for value in np.ldexp(different[:2], -shift).tolist()]
-    guess = min(max(places), float(np.abs(measured).max()))  # of numbers beyond a unit, none is larger
-    step = float(np.diff(different).min()) if different.size > 2 else float(np.ldexp(guess, shift))
     spread = max(float(np.ldexp(side, shift).std()) for side in (x, y))
-    if step <= spread or step <= _COARSE * size:
+    size = float(middle(np.abs(measured)))
+    small = float(np.ldexp(step, shift)) <= spread or step <= _COARSE * size
+    if measured.size < _LEAST_FOR_STEP or size == 0.0 or small:
         return []
-    read = float(np.ldexp(step, -shift))
-    message = f"the values were read in steps of about {read:.2g}, which is more than they scatter"
-    return [Note(Assumption.RESOLUTION, message, statistic=read)]
+    message = f"the values were read in steps of about {step:.2g}, which is more than they scatter"
+    return [Note(Assumption.RESOLUTION, message, statistic=step)]
 
 
 def _of_nesting(measured: Sample, used: Sample, side: str, other_nested: bool) -> list[Note]:

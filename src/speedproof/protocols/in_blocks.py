@@ -48,7 +48,7 @@ _ALLOWED_FOR = frozenset(
 
 
 # Of these, what looking at one quantile of each side does not depend on.
-_LOOKS = frozenset({Assumption.PLANNED_SIZE, Assumption.RESOLUTION, Assumption.SEVERAL_RUNS})
+_LOOKS = frozenset({Assumption.PLANNED_SIZE, Assumption.SEVERAL_RUNS})
 
 
 def in_blocks(

@@ -140,10 +140,10 @@ def location_ratios(
 _COARSE = 0.25
 
 
-def last_place(value: float, most: float = 1.0) -> float:
-    """The last decimal place of a value as it was written, at most one unit of those in which it was."""
+def last_place(value: float) -> float:
+    """The last decimal place of a value as it was written, at most 1."""
     place = Decimal(repr(value)).normalize().as_tuple().exponent
-    return min(10.0 ** int(place), most)
+    return min(10.0 ** int(place), 1.0)
 
 
 def coarse_step(values: ArrayLike) -> float:
