@@ -208,3 +208,14 @@ def test_below_four_runs_only_separation_is_proof(n: int, m: int) -> None:
         assert found.low < 1.0
     for gamma, expected in ((1.0, 0.5), (0.5, one_order(n, m)), (3.0, 1.0)):
         assert typical_ratio_test(touched, y, gamma).pvalue == expected
+
+
+def test_ties_of_unlike_versions_prove_no_more_than_stated() -> None:
+    """Of two values each and P[X > Y] = 1/2, all samples of 5 + 30 runs, by their binomial chances."""
+    few, many = (a.ravel() for a in np.meshgrid(np.arange(6), np.arange(31), indexing="ij"))
+    x = np.where(np.arange(5) < few[:, None], 135.0, 118.0)
+    y = np.where(np.arange(30) < many[:, None], 120.0, 101.0)
+    found = typical_ratio_test(x, y, 1.0)
+    chances = stats.binom.pmf(few, 5, 7 / 16) * stats.binom.pmf(many, 30, 8 / 9)
+    assert chances[found.pvalue <= 0.05].sum() < 0.073
+    assert chances[found.pvalue_less <= 0.05].sum() < 0.073
