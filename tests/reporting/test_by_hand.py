@@ -718,8 +718,6 @@ def test_what_a_session_says_beside_its_verdict() -> None:
     assert not any("load" in n.text for n in session_report([open_yet], QUESTION, [lost], load="3.1").notes)
     skewed = replace(found, result=replace(bounds, low=1.2, high=1.1))
     assert "new: no single speedup fits all pairs." in ended(skewed)
-    assert any("speedproof run --review a.jsonl" in line for line in ended(found, file="a.jsonl"))
-    assert not any("--review" in line for line in ended(found))
     risk = "20 pairs of runs in random order, looked at after each; risk 5 % each way."
     assert risk in ended(found)
     both = [found, replace(found, benchmark="hash")]

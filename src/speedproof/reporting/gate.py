@@ -27,7 +27,6 @@ from speedproof.reporting.model import (
     Table,
     Text,
     hint_of_all,
-    right,
 )
 from speedproof.reporting.names import benchmark_column, enumerate_names, spoken
 from speedproof.reporting.notes import doubts, held_against, unseen
@@ -314,11 +313,11 @@ def _table(result: GateDecision, lines: Sequence[_Line], *, everything: bool, un
         rows.append(line.shown(lambda of: named(called(of)), called(line.of), limits=limits, folded=folded))
     if undecided_fails:
         rows = [replace(row, outcome="failed") if row.outcome == "undecided" else row for row in rows]
-    sides = {(line.of.reference.label, line.of.candidate.label) for line in lines}
+    judged = {line.of.candidate.label for line in lines}
     columns = (
         Column(""),
         prefixed,
-        *(version_columns(*sides.pop()) if len(sides) == 1 else right("was", "now")),
+        *version_columns(result.versions[0], judged.pop() if len(judged) == 1 else "now"),
         Column("change"),
         Column("proven", drop=-1),
         *([Column("limit", drop=-2)] if limits else []),

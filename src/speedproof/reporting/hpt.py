@@ -190,7 +190,8 @@ class HptResult(Shown, Struct, frozen=True, dict=True):
         if dependent:
             names = enumerate_names(shortened(dependent, _NAME), 3)
             yield Text(f"{names}: {_DEPENDENT}.", "warning")
-        yield from doubts([c for c in compared if c.benchmark not in dependent])
+        # Few runs are enough for the rank test that HPT asks.
+        yield from doubts([c for c in compared if c.benchmark not in dependent and not c.by_few_runs])
 
     def _benchmarks(self, *, everything: bool) -> Table:
         """A row a benchmark: the winner's by size, then the loser's, then the ties."""
