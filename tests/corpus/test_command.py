@@ -60,6 +60,22 @@ def test_numbers_alone_in_a_corpus_are_versions_of_one_thing(tmp_path: Path) -> 
     assert said.splitlines()[0] == answer.splitlines()[0]
 
 
+def test_a_remedy_for_versions_without_a_common_benchmark(tmp_path: Path) -> None:
+    """Versions of one command each, which are called after it: the command that the error names compares them."""
+    for name, time in (("old", 1.25), ("new", 1.0)):
+        times = [time + i / 100 for i in range(20)]
+        (tmp_path / f"{name}.json").write_text(
+            json.dumps({"results": [{"command": f"./{name}", "times": times}]})
+        )
+    c = tmp_path / "c"
+    assert speedproof("corpus", "build", tmp_path / "old.json", tmp_path / "new.json", "-o", c)[0] == 0
+    code, _, err = speedproof("corpus", "compare", c, "--workers", "1")
+    assert (code, "\n  old has ./old (time)\n  new has ./new (time)\n" in err) == (2, True)
+    assert f"\n  speedproof compare {c} --match position compares them" in err
+    code, out, _ = speedproof("compare", c, "--match", "position")
+    assert (code, "new looks 1.23x faster than old" in out) == (0, True)
+
+
 def test_commands_of_one_file_are_versions_of_its_corpus(tmp_path: Path) -> None:
     """And where benchmarks are asked to be versions, by a field, too, they are: the remedy that is named works."""
     results = [
@@ -439,9 +455,11 @@ def test_nothing_in_common_is_an_error(gcc: Path, more: tuple[str, ...]) -> None
             assert speedproof("corpus", "compare", gcc, "--workers", "1")[0] == 0
         code, out, err = speedproof("corpus", "compare", gcc, "--workers", "1", "--where", where, *more)
         assert (code, out) == (2, "")
-        assert (
-            err == f"speedproof: error: {gcc}: no benchmark that two versions have can be compared (time)\n"
-        )
+        of_each = [] if more == ("--pairs", "all") else ["  O2 has sieve (time)", "  O3 has ... (time)"]
+        first, *lines, remedy = err.splitlines()
+        assert first == "speedproof: error: no benchmark and metric that all sides have can be compared:"
+        assert [re.sub("O3 has .* ", "O3 has ... ", line) for line in lines] == of_each
+        assert remedy.startswith(f"  speedproof compare {gcc} --match position compares them by their places")
         assert len(list(gcc.glob("answers/*"))) == known
         assert (gcc / "answers").exists() == known
 

@@ -87,8 +87,10 @@ def test_of_many_pairs_those_at_two_speeds_prove_nothing(tmp_path: Path) -> None
     assert {joint.counts[Verdict.FASTER] for joint in found.controlled if joint.protocol == "typical"} == {12}
     assert {joint.counts[Verdict.FASTER] for joint in alone.controlled} == {0}
     assert found.undermining == ((Assumption.ONE_SPEED, 6),)
-    with pytest.raises(UsageError, match="name two versions"):
-        corpus.compare("b", workers=1)
+    with pytest.raises(UsageError, match=r"choose versions with reference= \(and candidate=\) or pairs=; "):
+        corpus.compare(candidate="b", workers=1)
+    others = corpus.compare("b", workers=1).conclusion  # as of files: against every other version
+    assert sorted((of.reference, of.candidate) for of in others.results) == [("b", "a's"), ("b", "c")]
     corpus = sp.Corpus(put(made_up(1, 40, files=1), tmp_path / "many"))
     many = corpus.compare(pairs="consecutive", workers=1).conclusion
     shown = {own.candidate.label for own, *_ in many.shown.values()}

@@ -17,8 +17,10 @@ from speedproof.api.given import (
     alpha_of,
     as_measured,
     components_given,
+    each_has,
     floor_of,
     no_step,
+    nothing_common,
     options_of,
     quantile_measured,
     rules_of,
@@ -38,7 +40,7 @@ from speedproof.data.names import enumerate_names, plural, version_given
 from speedproof.data.record import FileResults, Record, why_left_out
 from speedproof.data.suite import Key, Suite
 from speedproof.declaring import exclusive
-from speedproof.errors import UsageError
+from speedproof.errors import Parameter, UsageError
 from speedproof.formats.source import ReadOptions
 from speedproof.formats.suites import all_there, names_given, read_files, turned
 from speedproof.formats.versions import named, onto_versions, stem_of
@@ -197,7 +199,8 @@ class Corpus:
         Parameters
         ----------
         reference, candidate : str, optional
-            Two versions, or the short names that reports call them by; of a corpus of two these by default.
+            Versions, or the short names that reports call them by: the reference is compared with every other one
+            if no candidate is named. Of a corpus of two these by default.
         pairs : {"all", "consecutive"} or sequence of (str, str), optional
             Many pairs instead: every two versions of a benchmark, each with the next in order of first appearance,
             or these.
@@ -245,12 +248,21 @@ class Corpus:
                 f"--append), or read its benchmarks as versions of one thing: speedproof compare {shlex.quote(at)}"
             )
         if pairs is None:
-            if (reference is None or candidate is None) and len(versions) != 2:
+            if reference is None and len(versions) != 2:
+                options = (
+                    Parameter("reference"),
+                    " (and ",
+                    Parameter("candidate"),
+                    ") or ",
+                    Parameter("pairs"),
+                )
                 there = enumerate_names(versions, 4)
-                raise UsageError(f"{at}: name two versions, or pairs of them; available: {there}")
+                raise UsageError(f"{at}: choose versions with ", *options, f"; available: {there}")
             reference, candidate = (v and version_given(v, versions, at) for v in (reference, candidate))
             first = reference or next(v for v in versions if v != candidate)
-            pairs = ((first, candidate or next(v for v in versions if v != first)),)
+            pairs = tuple(
+                (first, v) for v in ((candidate,) if candidate else versions) if v != first or candidate
+            )
         elif not isinstance(pairs, str):
             pairs = tuple((version_given(x, versions, at), version_given(y, versions, at)) for x, y in pairs)
         question = self.question(where, () if isinstance(pairs, str) else {v for of in pairs for v in of})
@@ -265,7 +277,12 @@ class Corpus:
         conclusion = conclude(answers, asked)
         if not conclusion.comparisons and not conclusion.failures:
             answers.forget()
-            raise UsageError(f"{at}: no benchmark that two versions have can be compared ({chosen})")
+            lines = list[str]()
+            for whole in conclusion.results:
+                held = {whole.reference: whole.only_reference, whole.candidate: whole.only_candidate}
+                lines += [*whole.problems, *each_has(held, chosen)]
+            remedy = f"speedproof compare {shlex.quote(at)} --match position compares them by their places, "
+            raise nothing_common(lines, remedy, "--by FIELD makes versions of a parameter")
         return CorpusComparison(conclusion, self.place, asked)
 
     @checked()

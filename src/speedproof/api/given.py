@@ -173,16 +173,26 @@ def something_common(suite: Suite, reference: str, pairings: Mapping[str, Pairin
         lacking = {reference: pairing.only_reference, candidate: pairing.only_candidate}
         for metric in suite.metrics:
             sides = {v: [k.benchmark for k in keys if k.metric == metric] for v, keys in lacking.items()}
-            if any(sides.values()):
-                some = {v: enumerate_names(names, 5) or "none" for v, names in sides.items()}
-                lines += [f"{v} has {names} ({metric})" for v, names in some.items()]
+            lines += each_has(sides, metric)
             if any(tools) and len(sides[reference]) == len(sides[candidate]) > 0:
-                remedy = ["\n  ", Parameter("match", "position"), " compares them by their places, "]
+                remedy = [Parameter("match", "position"), " compares them by their places, "]
                 remedy += [Parameter("by", "FIELD"), " makes versions of a parameter"]
             elif "hyperfine" in tools:
-                remedy = ["\n  FILE:COMMAND takes one command of a file"]
+                remedy = ["FILE:COMMAND takes one command of a file"]
+    raise nothing_common(lines, *remedy)
+
+
+def each_has(sides: Mapping[str, Sequence[str]], metric: str) -> list[str]:
+    """A line a version with the benchmarks that others lack; none where no version has any."""
+    some = {version: enumerate_names(names, 5) or "none" for version, names in sides.items()}
+    return [f"{version} has {names} ({metric})" for version, names in some.items() if any(sides.values())]
+
+
+def nothing_common(lines: Iterable[str], *remedy: str | Parameter) -> UsageError:
+    """The error of versions without a common benchmark: what each has, and what may match them."""
     lines = list(dict.fromkeys(lines))
     if len(lines) > _SHOWN + 1:
         lines[_SHOWN:] = [f"and {len(lines) - _SHOWN} more"]
     detail = [f"\n  {line}" for line in lines]
-    raise UsageError("no benchmark and metric that all sides have can be compared:", *detail, *remedy)
+    cure = ("\n  ", *remedy) if remedy else ()
+    return UsageError("no benchmark and metric that all sides have can be compared:", *detail, *cure)

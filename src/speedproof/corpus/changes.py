@@ -17,9 +17,10 @@ from speedproof.corpus.answers import How, Task, answered
 from speedproof.corpus.place import arrow, of_rows
 from speedproof.corpus.read import fetched, rows_of
 from speedproof.corpus.schema import opened, suite_of
-from speedproof.errors import UsageError
+from speedproof.data.names import enumerate_names
+from speedproof.errors import Parameter, UsageError
 from speedproof.history.changes import Change, Correction, find_history_changes, least_commits
-from speedproof.history.commits import Commit, first_parent_order, ordered
+from speedproof.history.commits import Commit, first_parent_order, ordered, resolve_label
 from speedproof.history.tracks import Track
 
 if TYPE_CHECKING:
@@ -151,10 +152,16 @@ def _order(connection: Any, versions: dict[str, int], repository: str | None) ->
     began = dict(fetched(connection, "SELECT version, min(began) FROM answers GROUP BY version"))
     if repository is not None:
         line = first_parent_order("HEAD", repository)
-        commits = ordered([Commit(version) for version in began], folder=repository, line=line)
-        if len(commits) < 2 or commits[0].sha not in line:
-            raise UsageError(f"{repository}: its branch has none of the versions as commits")
-        return commits, "git"
+        known = {version: resolve_label(version, repository) for version in began}
+        place = {
+            commit.sha: i for i, commit in enumerate(ordered([*known.values()], folder=repository, line=line))
+        }
+        if len(place) < 2 or place.keys().isdisjoint(line):
+            why = f"its branch has fewer than two of the versions as commits ({enumerate_names(began, 4)})"
+            cure = "check out the branch that has them, or order versions by their times, without "
+            raise UsageError(f"{repository}: {why}; {cure}", Parameter("repository"))
+        there = [version for version, commit in known.items() if commit.sha in place]
+        return [Commit(version) for version in sorted(there, key=lambda v: place[known[v].sha])], "git"
     names = [version for version in versions if version in began]
     if timed := all(began[name] is not None for name in names):
         names.sort(key=lambda name: began[name])
