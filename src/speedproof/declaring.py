@@ -12,6 +12,7 @@ from speedproof import values
 from speedproof.errors import FormatError, Parameter, UsageError
 
 if TYPE_CHECKING:
+    import os
     from pathlib import Path
 
     from msgspec import Struct
@@ -185,6 +186,16 @@ def read_given(name: str, value: Any, example: str, parse: Callable[[Any], T]) -
     except (ValueError, TypeError) as error:
         remedy = f"; give {example}" if example and not str(error).endswith("?") else ""
         raise UsageError(Parameter(name, None, f"{name.replace('_', '-')} "), f"{error}{remedy}") from None
+
+
+def check_place(path: str | os.PathLike[str], option: str = "") -> None:
+    """Refuse a place that no file can have, as an option names it."""
+    from pathlib import Path  # not for the help alone
+
+    if Path(path).is_dir():
+        raise UsageError(f"{option}{path}: is a folder; name a file in it")
+    if not (folder := Path(path).parent).is_dir():
+        raise UsageError(f"{option}{path}: there is no folder {folder}; make it first")
 
 
 def proportion_given(

@@ -179,6 +179,11 @@ def test_what_a_suite_answers_is_said_in_words() -> None:
     adjusted, rank = s.adjusted("holm"), sp.rank(s.suite, mixtures=False)
     fitted = sp.mixture.fit(np.random.default_rng(1).normal(10, 1, 40))
     told = [s.geometric_mean, s.hpt.r_speedup(0.5), s.hpt.r_speedup(0.95), adjusted, adjusted.verdicts[0]]
+    assert ([one.key.benchmark for one in rank], len(rank), "matmul" in rank) == (
+        [one.benchmark for one in s],
+        len(s),
+        True,
+    )
     told += [rank["matmul"], rank["matmul"].ranking, fitted, fitted.goodness(20)]
     for result in told:
         assert "=" not in str(result).replace("p = ", "").partition("(")[0]

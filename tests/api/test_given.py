@@ -48,6 +48,8 @@ def suite() -> sp.Suite:
     (lambda s: sp_.compare(OLD, NEW, nested="no"), "nested='no'.*'process', 'pool'"),
     (lambda s: sp_.compare(OLD, NEW, unit="msecs"), "do you mean 'msec'"),
     (lambda s: sp_.compare("a.json", "b.json"), r"sp.read\(...\)"),
+    (lambda s: sp_.report(sp_.compare(OLD, NEW), "no/x.html"), "^no/x.html: there is no folder no; make it first"),
+    (lambda s: sp_.plot.check_output("no/x.svg"), "^no/x.svg: there is no folder no; make it first"),
     (lambda s: sp_.compare(np.ones((2, 2, 2)), NEW), "not 3"),
     (lambda s: sp_.compare([True, False], NEW), "not of bool"),
     (lambda s: sp_.compare(np.array(["2020-01-01"], "M8[D]"), NEW), "not of datetime"),

@@ -192,6 +192,16 @@ def test_two_ways_to_say_a_unit_agree() -> None:
         assert found.speedup == pytest.approx(sp.compare(X, Y, unit="ms").speedup), (one, other)
 
 
+def test_files_of_two_units_are_not_compared(tmp_path: Path) -> None:
+    """Before somebody says what the numbers are in."""
+    files = [tmp_path / name for name in ("a.txt", "b.txt")]
+    for file, head in zip(files, ("time_ms\n", ""), strict=True):
+        file.write_text(f"{head}10\n11\n12\n")
+    with pytest.raises(sp.SpeedproofError, match=r"unit='UNIT' says what plain numbers are in$"):
+        sp.compare_suite(sp.read(*files))
+    assert sp.compare_suite(sp.read(*files, unit="ms")).benchmarks == ("values",)
+
+
 def test_mixtures_of_two_units_are_not_compared() -> None:
     with pytest.raises(sp.SpeedproofError, match=r"in s and in plain numbers.*sp.sample"):
         sp.mixture.compare([sp.sample(X, unit="ms"), Y])

@@ -174,7 +174,8 @@ def test_two_versions_of_one_file() -> None:
         (("v.csv", "w.csv"), "hold v:a, v:b, v:c:d, w; write each to a file of its own"),
         (("v.csv:a", "v.csv"), "hold a, v:a, v:b, v:c:d; write each to a file of its own"),
         (("v.csv:a", "v.csv:e"), "there is no version e; available: a, b, c:d"),
-        (("u.csv:a", "u.csv:b"), "u.csv:a: no such file; 'speedproof run --gate' measures commands"),
+        (("u.csv:a", "u.csv:b"), "u.csv:a: no such file; a gate measures with --suite, --revisions or --driver"),
+        (("w.csv",), "there is only one version (w); name the file of another one"),
         # Two commands of one file are two benchmarks, unless somebody says otherwise.
         (("h.json",), "hold p, q; write each to a file of its own"),
     ):  # fmt: skip

@@ -10,6 +10,7 @@ from tests.command import speedproof
 
 import speedproof as sp
 from speedproof.data.suite import Key, Suite
+from speedproof.reporting import samples
 from speedproof.reporting.text import render
 
 GCC = [str(Path(__file__).parents[2] / "examples" / "gcc" / f"{name}.json") for name in ("O2", "O3")]
@@ -81,6 +82,18 @@ def test_the_order_of_a_sample_goes_before_its_number_of_runs() -> None:
     (made,) = sp.model(sp.read(*GCC), bootstrap=0, max_components=2).reports()
     heads = [render(made, width).split("\n\n")[1].splitlines()[0].split() for width in range(120, 40, -1)]
     assert {"order" in head for head in heads if "runs" not in head} == {False}
+
+
+def test_tables_head_what_was_repeated() -> None:
+    """Builds, where a session repeated these; a column that a narrow terminal lacks is named whole."""
+    suite = sp.read("examples/layout/session.jsonl", metric="time")
+    assert "Of 120 values from 40 builds only the builds are independent" in render(
+        samples.report(suite), 200
+    )
+    made = [*sp.compare_suite(suite).reports(details=True)]
+    assert {table.columns[-1].title for one in made for table in one.tables} == {"builds"}
+    (gate,) = sp.gate(suite).reports()
+    assert "(no room for: proven; COLUMNS=" in render(gate, 40)
 
 
 def test_of_versions_that_beat_each_other_in_half_of_all_runs_none_is_ahead() -> None:

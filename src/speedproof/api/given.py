@@ -170,6 +170,10 @@ def something_common(suite: Suite, reference: str, pairings: Mapping[str, Pairin
     tools = {s.tool for s in suite.samples.values()}
     for candidate, pairing in pairings.items():
         lines += [why for _, why in pairing.incomparable]
+        if not all(
+            suite.samples[key, v].unit for key, _ in pairing.incomparable for v in (reference, candidate)
+        ):
+            remedy = [Parameter("unit", "UNIT"), " says what plain numbers are in"]
         lacking = {reference: pairing.only_reference, candidate: pairing.only_candidate}
         for metric in suite.metrics:
             sides = {v: [k.benchmark for k in keys if k.metric == metric] for v, keys in lacking.items()}

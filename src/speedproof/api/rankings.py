@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 
 from msgspec import Struct
 
@@ -63,6 +63,16 @@ class RankResult(Shown, Struct, frozen=True):
                 return ranking
         there = ", ".join(ranking.key.benchmark for ranking in self.benchmarks)
         raise UsageError(f"no benchmark {benchmark!r} was ranked, only: {there}")
+
+    def __contains__(self, benchmark: object) -> bool:
+        return any(ranking.key.benchmark == benchmark for ranking in self.benchmarks)
+
+    def __iter__(self) -> Iterator[BenchmarkRanking]:
+        """The rankings, benchmark by benchmark."""
+        return iter(self.benchmarks)
+
+    def __len__(self) -> int:
+        return len(self.benchmarks)
 
     @property
     def versions(self) -> tuple[RankedRun, ...]:

@@ -13,14 +13,13 @@ from msgspec.structs import replace
 
 import speedproof as sp
 from speedproof.cli.console import Console
+from speedproof.declaring import check_place
 from speedproof.errors import UsageError
 from speedproof.options import Choosing, CommandOptions, Output, Reading, Undecided, handed
 from speedproof.reporting.model import ENDINGS, FORMATS, Report, Reported
 from speedproof.reporting.names import enumerate_names
 
 if TYPE_CHECKING:  # and where they are used: not for the help alone
-    from pathlib import Path
-
     from speedproof.api.suites import SuiteComparison
     from speedproof.reporting.stored import Context
 
@@ -153,7 +152,7 @@ def check_outputs(output: Output, *read: str | None, **saved: str | None) -> Non
         raise UsageError(f"{' and '.join(to_stdout)} cannot both write to standard output; give one a file")
     for name, target in targets.items():
         if target != STDOUT:
-            _check_place(f"--{name}", Path(target))
+            check_place(target, f"--{name} ")
         endings, ending = FORMATS[name].endings if name in FORMATS else (), Path(target).suffix.lower()
         if endings and ending in ENDINGS.difference(endings):
             raise UsageError(
@@ -181,13 +180,6 @@ def _check_distinct(targets: Mapping[str, str], read: Sequence[str | None]) -> N
         if path in taken:
             raise UsageError(f"--{name} {target}: this file is already read or written; name another one")
         taken.add(path)
-
-
-def _check_place(option: str, path: Path) -> None:
-    if path.is_dir():
-        raise UsageError(f"{option} {path}: is a folder; name a file in it")
-    if not path.parent.is_dir():
-        raise UsageError(f"{option} {path}: there is no folder {path.parent}; make it first")
 
 
 def context_of(asked: CommandOptions) -> Context:

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
 _STATE = ".look"
 # What makes a gate measure, and how it then measures.
 _MEASURED = ("suite", "revisions", "driver", "resume")
+_MEASURES = "with --suite, --revisions or --driver"
 _MEASURING = Taken(
     leave="plan calibrate metric reference alpha confidence gate policy margin precision stop_at_proof",
     decide_by=DECIDES,
@@ -143,9 +144,7 @@ def run(asked: GateOptions, console: Console) -> int:
     of_measuring = {*filter(_MEASURING.takes, Measuring.__struct_fields__)} - {"margin_of", "policy_of"}
     if needless := [option for name, option in asked.given.items() if name in of_measuring]:
         instead = f" in place of {' '.join(asked.files)}" if asked.files else ""
-        raise UsageError(
-            f"{', '.join(needless)}: only where the gate measures, with --suite, --revisions or --driver{instead}"
-        )
+        raise UsageError(f"{', '.join(needless)}: only where the gate measures, {_MEASURES}{instead}")
     return _of_files(asked, console)
 
 
@@ -293,11 +292,12 @@ def _load(asked: GateOptions) -> "sp.Suite":
     try:
         suite = load(files, asked.reading, asked.choosing)
     except FormatError as error:
-        measures = "; 'speedproof run --gate' measures commands" * (error.message == "no such file")
+        measures = f"; a gate measures {_MEASURES}" * (error.message == "no such file")
         raise FormatError(error.path, error.where, *error.parts, measures) from None
     two = len(suite.versions) == 2 and not (suite.commands and asked.choosing.reference is None)
     if two or (asked.look is None and suite.versions and of_session(suite)[0]):
         return suite
+    suite.sides()  # of one version
     raise UsageError(
         f"a gate compares one version with one other, but these files hold {', '.join(suite.versions)}; "
         "write each to a file of its own, or name two of one file: speedproof gate FILE:OLD FILE:NEW"

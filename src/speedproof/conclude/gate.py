@@ -74,7 +74,7 @@ from speedproof.protocols.pair import PreparedPairs, Rules, Sides
 from speedproof.protocols.questions import QUESTIONS, answers
 from speedproof.protocols.results import SEQUENTIAL, Comparison, Needed, Verdict
 from speedproof.protocols.typical import DRIFT, ZEROS
-from speedproof.protocols.units import blocks_of
+from speedproof.protocols.units import blocks_of, several
 from speedproof.stats.estimate import Estimate
 from speedproof.stats.permutation import PROVING
 from speedproof.stats.ratio import edges as edges_of
@@ -484,8 +484,7 @@ def _too_few(case: _Case, contradicted: Claim, family: int, rules: GateRules) ->
     if not few and tests * least(case.sides.slow.size, case.sides.fast.size) <= rules.each:
         return ""
     enough = next(n for n in count(PROVING) if tests * least(n, n) <= rules.each)
-    units = "processes" if c.repeated == "process" else f"{c.repeated}s"
-    sizes = f"{c.reference.n} and {c.candidate.n} {units}"
+    sizes = f"{c.reference.n} and {c.candidate.n} {several(c.repeated)}"
     return f"{sizes} are too few for a proof: measure at least {enough} of each"
 
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from speedproof.arrays import ArrayLike, FloatArray
 from speedproof.data.names import visible_lines
+from speedproof.declaring import check_place
 from speedproof.errors import UsageError
 from speedproof.mixture.model import MixtureModel
 from speedproof.stats.axes import Window, window
@@ -150,7 +151,7 @@ def check_output(path: str | Path) -> None:
     Raises
     ------
     UsageError
-        An unknown ending, or matplotlib is not installed.
+        An unknown ending, a folder that is not there, or matplotlib is not installed.
 
     Examples
     --------
@@ -161,6 +162,7 @@ def check_output(path: str | Path) -> None:
     """
     if Path(path).suffix.lower().lstrip(".") not in FORMATS:
         raise UsageError(f"{path}: a picture is written as .{', .'.join(FORMATS)}")
+    check_place(path)
     matplotlib()
 
 

@@ -23,7 +23,7 @@ from speedproof.data.suite import Key, Pair
 from speedproof.protocols.checks import same_values
 from speedproof.protocols.noise_floor import NoiseFloor, counted_in
 from speedproof.protocols.results import Comparison, Verdict
-from speedproof.protocols.units import LEAST_SESSIONS, blocks_of, compared
+from speedproof.protocols.units import LEAST_SESSIONS, blocks_of, compared, several
 from speedproof.stats.estimate import Estimate
 from speedproof.stats.permutation import PROVING
 from speedproof.stats.scaling import median, middle
@@ -200,9 +200,8 @@ def few_runs(decided: Iterable[Comparison], versions: tuple[str, str], of: int) 
         sizes = c.reference.n, c.candidate.n
         if not c.by_few_runs:
             continue
-        units = "processes" if c.repeated == "process" else f"{c.repeated}s"
         who = versions if max(sizes) < PROVING else (versions[sizes.index(min(sizes))],)
-        groups.setdefault((who, units, 0.5 ** min(sizes)), {})[c.benchmark] = None
+        groups.setdefault((who, several(c.repeated), 0.5 ** min(sizes)), {})[c.benchmark] = None
     return (() if usual else (Note(Assumption.USUAL_CONFIDENCE),)) + tuple(
         Note(Assumption.SEVERAL_RUNS, units, who, () if len(names) == of else tuple(names), risk)
         for (who, units, risk), names in groups.items()

@@ -244,6 +244,11 @@ def outermost(repeated: Iterable[str]) -> str:
     return max(repeated, key=("run", "process", "build", "session").index)
 
 
+def several(repeated: str) -> str:
+    """The plural of what was repeated: runs, processes, builds, sessions."""
+    return "processes" if repeated == "process" else f"{repeated}s"
+
+
 def _moments(values: FloatArray, ordered: FloatArray) -> list[list[float]]:
     """Mean, median, minimum, maximum, deviation and median absolute deviation of each row."""
     n = values.shape[-1]

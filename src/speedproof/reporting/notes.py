@@ -122,8 +122,9 @@ def _sentence(alike: Sequence[Note], short: Mapping[str, str]) -> str:
     if caveat.kind is Assumption.TWO_MEASUREMENTS and seconds:
         return f"{_listed(firsts + seconds)} hold the same values{some}: one measurement, given twice"
     if caveat.kind is Assumption.ONE_UNIT:
-        remedy = "Write it into the files, as '12 ms' or 'time_ms'."
-        return f"Is one side in another unit? All values differ by a factor of about {most:,.0f}. {remedy}"
+        apart = f"{float(f'{most:.3g}'):,.10g}"
+        remedy = "Name it in the header of each file, as 'time_ms'."
+        return f"Is one side in another unit? All values differ by a factor of about {apart}. {remedy}"
     if caveat.kind is Assumption.INTERLEAVED and seconds:
         order = "first" if len(short) == 2 else f"before {_listed(seconds)}"
         return (

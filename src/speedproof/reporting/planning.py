@@ -10,10 +10,11 @@ from msgspec.structs import replace
 from speedproof.conclude.looks import CandidateResult
 from speedproof.data.units import format_value
 from speedproof.protocols.planning import MOST_RUNS, Calibration, PowerPlan, RunPlan, RunsForPower
+from speedproof.protocols.units import several
 from speedproof.reporting.model import Column, Report, Table, Text, right
 from speedproof.reporting.names import benchmark_column
 from speedproof.reporting.numbers import factor, p_is, percent, plural, rough, share
-from speedproof.reporting.words import CHANGED, asked_of, several, span
+from speedproof.reporting.words import CHANGED, asked_of, span
 
 
 def report(plan: RunPlan) -> Report:

@@ -15,12 +15,12 @@ from speedproof.data.suite import Key
 from speedproof.protocols.caveats import MachineSpeeds
 from speedproof.protocols.ranking import RunRanking
 from speedproof.protocols.results import Verdict
-from speedproof.protocols.units import outermost
+from speedproof.protocols.units import outermost, several
 from speedproof.reporting.model import Cell, Column, Report, Row, Table, Text, folded, hint_of_all
 from speedproof.reporting.names import benchmark_column, called, labels
 from speedproof.reporting.notes import risk_of_many, unseen
 from speedproof.reporting.numbers import case_share, percent, plural, values
-from speedproof.reporting.words import chance_interval, how_often, several
+from speedproof.reporting.words import chance_interval, how_often
 from speedproof.stats.estimate import Estimate
 
 if TYPE_CHECKING:

@@ -17,6 +17,7 @@ from speedproof.options import WORTH_KNOWING
 from speedproof.protocols.aggregates import LogRatios, banded
 from speedproof.protocols.questions import QUESTIONS
 from speedproof.protocols.results import SEQUENTIAL, Comparison, Verdict
+from speedproof.protocols.units import several
 from speedproof.reporting import words
 from speedproof.reporting.model import (
     Cell,
@@ -279,4 +280,4 @@ def _too_few(family: Controlled, heads: Sequence[Comparison]) -> str:
     if not most or family.family * least(most, most) <= family.alpha:
         return ""
     enough = next(n for n in count(most) if family.family * least(n, n) <= family.alpha)
-    return f"; it takes {enough} {words.several(heads[0].repeated)} of each version"
+    return f"; it takes {enough} {several(heads[0].repeated)} of each version"

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from speedproof.data.sample import Sample, Trait
 from speedproof.data.suite import Suite
 from speedproof.data.units import scale_of
-from speedproof.protocols.units import summarise
+from speedproof.protocols.units import repeated_in, several, summarise
 from speedproof.reporting.model import Cell, Column, Report, Row, Style, Table, Text, hint_of_all, right
 from speedproof.reporting.names import benchmark_column, called
 from speedproof.reporting.numbers import plural, values
@@ -111,8 +111,10 @@ def _notes(suite: Suite, *, everything: bool) -> Iterator[Text]:
     """Remarks on changed, pooled and omitted values; the first few of each."""
     nested = next((s for s in suite.samples.values() if s.nested and s.process_count > 1), None)
     if nested is not None:
-        values_of = f"Of {nested.n} values from {nested.process_count} processes"
-        yield Text(f"{values_of} only the processes are independent: compare takes one value of each.", "dim")
+        independent = nested.process_count
+        units = several(repeated_in(nested, independent))
+        values_of = f"Of {nested.n} values from {independent} {units} only the {units} are independent"
+        yield Text(f"{values_of}: compare takes one value of each.", "dim")
     groups: list[tuple[str, Style, list[str]]] = [
         ("Note", "dim", [note for sample in suite.samples.values() for note in sample.notes]),
         ("Note", "warning", [str(residue) for residue in suite.residue]),

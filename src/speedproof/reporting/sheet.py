@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from speedproof.conclude.suite import SuiteComparison
 from speedproof.data.units import scale_of
 from speedproof.protocols.results import Comparison, SuiteRanking, Verdict
+from speedproof.protocols.units import several
 from speedproof.reporting import words
 from speedproof.reporting.model import (
     MANY,
@@ -131,7 +132,7 @@ def _beside(result: SuiteComparison, head: Comparison) -> Iterator[Text]:
             f"But {contradicted(where, other, head.candidate.label, head.reference.label)}.", "warning"
         )
     if head.verdict is not Verdict.EQUIVALENT and (ratio := words.by_medians(head)):
-        pair = f"a typical pair of {words.several(head.repeated)}"
+        pair = f"a typical pair of {several(head.repeated)}"
         yield Text(f"The change is of {pair}; of the medians alone it is {ratio}.", "dim")
     yield from doubts([head])
     if head.checks and not head.failed_checks:
@@ -151,7 +152,7 @@ def _sides(head: Comparison, voice: Voice, answers: Sequence[Comparison]) -> Tab
         *right(*([head.protocol.upper()] if quantiles else []), "median", "mean"),
         *right("min", drop=1),
         *right("max", drop=2),
-        *right(words.several(head.repeated)),
+        *right(several(head.repeated)),
     )
     # Of values in processes the mean protocol takes the means, others the medians.
     of_means = next((c for c in answers if c.protocol == "mean"), head)

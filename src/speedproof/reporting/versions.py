@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from speedproof.conclude.suite import SuiteComparison
 from speedproof.options import WORTH_KNOWING
 from speedproof.protocols.results import SEQUENTIAL, Comparison, SuiteRanking, Verdict
+from speedproof.protocols.units import several
 from speedproof.reporting import sheet, words
 from speedproof.reporting.model import Cell, Column, Meaning, Report, Row, Table, Text, hint_of_all, right
 from speedproof.reporting.names import benchmark_column, called, common_prefix, enumerate_names, shortened
@@ -237,7 +238,7 @@ def _of_one(of: _Versions) -> Table:
         Column(of.first.benchmark, names=True),
         *right(of.first.protocol.upper() if of.first.quantiles else words.location_of(of.first)),
         *of.voice.columns[:2],
-        *right("runs", drop=1),
+        *right(several(of.first.repeated), drop=1),
     )
     return Table.of(columns, rows)
 

@@ -20,7 +20,7 @@ from speedproof.data.sample import clock_of
 from speedproof.options import HEADLINE, WORTH_KNOWING
 from speedproof.protocols.results import CHANGED as CHANGED
 from speedproof.protocols.results import Comparison, Needed, State, Verdict, inverse, size_of
-from speedproof.protocols.units import Summary
+from speedproof.protocols.units import Summary, several
 from speedproof.reporting.model import Style
 from speedproof.reporting.numbers import ONE, case_share, factor, level, rough, share
 from speedproof.stats.estimate import Estimate
@@ -331,11 +331,6 @@ def spread(side: Summary) -> str:
         return ""
     share = side.deviation / side.mean
     return f" ± {100 * share:.{0 if share >= 0.0995 else 1}f} %"
-
-
-def several(repeated: str) -> str:
-    """The plural of what was repeated: runs, processes, sessions."""
-    return "processes" if repeated == "process" else f"{repeated}s"
 
 
 def needs(result: Comparison) -> str:

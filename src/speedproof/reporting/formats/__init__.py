@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from speedproof.declaring import check_place
 from speedproof.errors import UsageError
 
 if TYPE_CHECKING:  # and where it is used: not for the help alone
@@ -17,6 +18,7 @@ if TYPE_CHECKING:  # and where it is used: not for the help alone
 def write_whole(path: Path, content: str | bytes) -> int:
     """Write a file so that it is the old one or the new one whole, whatever happens in between; its size."""
     content = content.encode() if isinstance(content, str) else content
+    check_place(path)
     path = path.resolve()
     with writing(path):
         mode = path.stat().st_mode if path.exists() else None
