@@ -114,6 +114,16 @@ def place(text: str) -> str:
     return text
 
 
+def part(text: str) -> str:
+    """Which of how many: 2/3."""
+    number, slash, of = text.partition("/")
+    if not (slash and number.isdecimal() and of.isdecimal() and int(number)):
+        raise ValueError(f"{text!r} is not the number of this look and the total, for example 2/3")
+    if int(number) > int(of):
+        raise ValueError(f"{text}: {number} exceeds {of}, the number of looks")
+    return text
+
+
 def filled(text: str) -> str:
     """A name that is not empty."""
     if not text.strip():

@@ -297,7 +297,8 @@ def test_what_an_earlier_look_left_open_must_be_there() -> None:
         (("--look", "2/4", "--open", "open"), "holds look 1 of 3, not look 1 of 4"),
         (("--look", "2/3", "--open", "nowhere"), "nowhere.look does not hold what look 1 found"),
         (("--look", "2/3"), "needs --open FILE"),
-        (("--look", "4/3", "--open", "open"), "the number of this look"),
+        (("--look", "4/3"), "4 exceeds 3, the number of looks"),
+        (("--look", "0/3"), "not the number of this look and the total"),
         (("--open", "open"), "needs --look K/N"),
     ):
         assert message in " ".join(refused("gate", *one, *words).split())

@@ -410,6 +410,9 @@ def test_review_tells_of_lines_and_sessions_that_it_leaves_out() -> None:
     assert "note: 1 other session of the file is not part of this one" in err
     Path("r.jsonl").write_text("\n".join([lines[0], lines[-3]]) + "\n")
     assert "holds no run, so there is nothing to review" in refused("run", "--review", "r.jsonl")
+    assert "holds no run that counts; it was killed before" in refused("compare", "r.jsonl")
+    assert refused("run", "false", "true", "--save", "f.jsonl")
+    assert "holds no run that counts; it ended: error" in refused("compare", "f.jsonl")
 
 
 def test_a_failed_cleanup_is_told_and_the_verdict_given() -> None:

@@ -271,6 +271,7 @@ def test_what_review_and_resume_cannot_heed_is_refused() -> None:
     ("model a.json --families", "unknown option --families; did you mean --family?"),
     ("compare a.json --reff=x", "unknown option --reff; did you mean --reference?"),
     ("show a.json --pilot=x", "unknown option --pilot; see 'speedproof show --help'"),
+    ("gate a.json --csv=x", "unknown option --csv; write --json, then: speedproof report RESULTS.json --csv; "),
     ("formats x\x1b[2J", "got unexpected extra argument (x"), ("--no-such", "unknown option --no-such"),
     ("compare a --all=x", "option '--all' does not take a value; see "),
     ("rum", "unknown command rum; did you mean run?"), ("cozzzz", "unknown command cozzzz; see "),

@@ -239,9 +239,12 @@ def test_reading_nothing_at_all_is_an_error(tmp_path: Path) -> None:
     """Whether the corpus is new or not; a new one is not made, so that the next build needs no --append."""
     bad, good = tmp_path / "bad.txt", tmp_path / "good.txt"
     bad.write_text("ERROR\n")
+    cut = tmp_path / "cut.json"
+    cut.write_text('{"results": [{"command": 5, "times": [1, 2]}]}')
     good.write_text("1.5\n1.6\n")
     refused: list[tuple[list[Any], str]] = [
         ([bad, tmp_path / "none.json"], r"nothing could be read: .*bad\.txt: .*\(and 1 more\)"),
+        ([cut], r"^nothing could be read: [^:]*cut\.json: results\[0\]\.command: "),
         ([], "the list names none"), ([good, f"{good}:good"], "takes files whole"),
     ]  # fmt: skip
     for files, told in refused:

@@ -415,11 +415,18 @@ class Group(click.Group):
 
 def said(error: click.UsageError) -> str:
     """A command-line error in one line, with a suggestion if a name is close."""
+    path = error.ctx.command_path if error.ctx else "speedproof"
     if isinstance(error, click.NoSuchOption):
+        from speedproof.reporting.model import FORMATS  # not for the help alone
+        from speedproof.reporting.stored import COMPARING
+
+        name = error.option_name
+        stored = path.removeprefix("speedproof ") in COMPARING and name.lstrip("-") in FORMATS
+        later = f"; write --json, then: speedproof report RESULTS.json {name}" * stored
         params = error.ctx.command.params if error.ctx else []
         options = [o for p in params if isinstance(p, ClickOption) for o in p.opts]
         late = "; options follow the command" * isinstance(error.ctx and error.ctx.command, click.Group)
-        text = f"unknown option {error.option_name}{_near(error.option_name, options) or late}"
+        text = f"unknown option {name}{_near(name, options) or late or later}"
     else:
         text = " ".join(error.format_message().split()).rstrip(".")
         text = text[:1].lower() + text[1:]
@@ -429,7 +436,6 @@ def said(error: click.UsageError) -> str:
             and "take a value" in text
         ):
             text += ": JSON goes to standard output (--json > FILE)"
-    path = error.ctx.command_path if error.ctx else "speedproof"
     return f"{text}{' See' if text.endswith('?') else '; see'} '{path} --help'"
 
 

@@ -1,6 +1,5 @@
 """``speedproof gate``: may the candidate replace the baseline? An answer for a pipeline, as an exit code."""
 
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -40,7 +39,7 @@ from speedproof.options import (
     handed,
 )
 from speedproof.reporting.formats import write_whole
-from speedproof.values import rest
+from speedproof.values import part, rest
 
 if TYPE_CHECKING:
     from speedproof.api.gates import GateDecision
@@ -105,6 +104,7 @@ class GateOptions(CommandOptions, frozen=True, kw_only=True):
         "K/N",
         "this is look K of N while measuring goes on: each takes 1/N of the risk, and what passed at an earlier "
         "look need not be measured again",
+        part,
         Needs("open"),
     ] = None
     open: Annotated[
@@ -240,10 +240,7 @@ def _looks(text: str | None, path: str | None) -> tuple[int, "sp.GateResult | No
     """From ``2/3``: how many looks there are, and what those before this one found."""
     if text is None or path is None:
         return 1, None
-    match = re.fullmatch(r"([1-9]\d*)/([1-9]\d*)", text)
-    if match is None or int(match[1]) > int(match[2]):
-        raise UsageError(f"--look {text}: write the number of this look and the total, for example 2/3")
-    number, count = int(match[1]), int(match[2])
+    number, count = map(int, text.split("/"))
     state = Path(path + _STATE)
     if number == 1:
         return count, None

@@ -181,10 +181,9 @@ def _review(options: RunOptions, asked: Request, file: str, console: Console) ->
     from speedproof.api.measurement import reviewed
 
     stored, asked = _stored(options, asked, console, file)
-    head, end = stored[-1].head, stored[-1].end
+    head = stored[-1].head
     outcome = reviewed(stored, run_start.question_of(asked, head.benchmarks, head.units))
-    how = f"ended: {end.reason}" if end else "was killed before it ended, or goes on"
-    console.remark(f"session {head.session}, started {head.started}, {how}")
+    console.remark(f"session {head.session}, started {head.started}, {stored[-1].how_ended}")
     if not outcome.measured.tallies:
         raise FormatError(file, f"session {head.session}", "holds no run, so there is nothing to review")
     return _report(options, console, Path(file), [s.head.session for s in stored], outcome)

@@ -80,7 +80,7 @@ class Assumption(Enum):
     INDEPENDENCE = ("independence", "are the values independent? (Hurst factor)",
         "measure in a random order", "risk", "dependent runs")
     TWO_MEASUREMENTS = ("two measurements", "are these two measurements, and not one given twice?",
-        "give two different files", "risk", "one measurement given twice")
+        "give two measurements", "risk", "one measurement given twice")
     PLANNED_SIZE = ("planned size", "was the number of runs fixed before they were seen?",
         "read the verdict with 'speedproof run --review FILE', or fix the number of runs beforehand",
         "risk", "a number of runs that was not planned")

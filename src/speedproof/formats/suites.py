@@ -316,7 +316,7 @@ def _parts(source: Source, format: Format | None, options: ReadOptions, whole: b
             measured, values = True, values + item.values.size
         else:
             skipped.append(item)
-            first = first or str(item)
+            first = first or str(replace(item, path=""))
         if not whole and (values >= PART_VALUES or len(records) + len(skipped) >= PART_ITEMS):
             yield FileResults(source.name, tuple(records), tuple(skipped), more=True)
             records, skipped, values = [], [], 0
