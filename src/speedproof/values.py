@@ -116,8 +116,8 @@ def place(text: str) -> str:
 
 def part(text: str) -> str:
     """Which of how many: 2/3."""
-    number, slash, of = text.partition("/")
-    if not (slash and number.isdecimal() and of.isdecimal() and int(number)):
+    number, _, of = text.partition("/")
+    if not (number.isdecimal() and of.isdecimal() and int(number)):
         raise ValueError(f"{text!r} is not the number of this look and the total, for example 2/3")
     if int(number) > int(of):
         raise ValueError(f"{text}: {number} exceeds {of}, the number of looks")

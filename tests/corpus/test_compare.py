@@ -87,7 +87,9 @@ def test_of_many_pairs_those_at_two_speeds_prove_nothing(tmp_path: Path) -> None
     assert {joint.counts[Verdict.FASTER] for joint in found.controlled if joint.protocol == "typical"} == {12}
     assert {joint.counts[Verdict.FASTER] for joint in alone.controlled} == {0}
     assert found.undermining == ((Assumption.ONE_SPEED, 6),)
-    with pytest.raises(UsageError, match=r"choose versions with reference= \(and candidate=\) or pairs=; "):
+    with pytest.raises(
+        UsageError, match=r"choose versions with reference= \(against every other\) or pairs=; "
+    ):
         corpus.compare(candidate="b", workers=1)
     others = corpus.compare("b", workers=1).conclusion  # as of files: against every other version
     assert sorted((of.reference, of.candidate) for of in others.results) == [("b", "a's"), ("b", "c")]

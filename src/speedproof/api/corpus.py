@@ -249,20 +249,13 @@ class Corpus:
             )
         if pairs is None:
             if reference is None and len(versions) != 2:
-                options = (
-                    Parameter("reference"),
-                    " (and ",
-                    Parameter("candidate"),
-                    ") or ",
-                    Parameter("pairs"),
-                )
+                which = Parameter("reference"), " (against every other) or ", Parameter("pairs")
                 there = enumerate_names(versions, 4)
-                raise UsageError(f"{at}: choose versions with ", *options, f"; available: {there}")
+                raise UsageError(f"{at}: choose versions with ", *which, f"; available: {there}")
             reference, candidate = (v and version_given(v, versions, at) for v in (reference, candidate))
             first = reference or next(v for v in versions if v != candidate)
-            pairs = tuple(
-                (first, v) for v in ((candidate,) if candidate else versions) if v != first or candidate
-            )
+            others = (candidate,) if candidate else [v for v in versions if v != first]
+            pairs = tuple((first, other) for other in others)
         elif not isinstance(pairs, str):
             pairs = tuple((version_given(x, versions, at), version_given(y, versions, at)) for x, y in pairs)
         question = self.question(where, () if isinstance(pairs, str) else {v for of in pairs for v in of})

@@ -153,9 +153,8 @@ def _order(connection: Any, versions: dict[str, int], repository: str | None) ->
     if repository is not None:
         line = first_parent_order("HEAD", repository)
         known = {version: resolve_label(version, repository) for version in began}
-        place = {
-            commit.sha: i for i, commit in enumerate(ordered([*known.values()], folder=repository, line=line))
-        }
+        commits = ordered([*known.values()], folder=repository, line=line)
+        place = {commit.sha: i for i, commit in enumerate(commits)}
         if len(place) < 2 or place.keys().isdisjoint(line):
             why = f"its branch has fewer than two of the versions as commits ({enumerate_names(began, 4)})"
             cure = "check out the branch that has them, or order versions by their times, without "

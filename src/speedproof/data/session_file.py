@@ -126,11 +126,6 @@ class EndLine(msgspec.Struct, frozen=True, tag="end", omit_defaults=True):
 Line = SessionLine | RunLine | EndLine
 
 
-def how_ended(end: EndLine | None) -> str:
-    """What the last line of a session says, or that there is none."""
-    return f"ended: {end.reason}" if end else "was killed before it ended, or goes on"
-
-
 def options_stored(measuring: Measuring, directory: str = "") -> dict[str, str]:
     """Options as a header stores them, with the folder that the session was started in."""
     texts = {name: msgspec.json.encode(getattr(measuring, name)).decode() for name in STORED}
@@ -165,8 +160,8 @@ class StoredSession(msgspec.Struct, frozen=True):
 
     @property
     def how_ended(self) -> str:
-        """As its last line says."""
-        return how_ended(self.end)
+        """What its last line says, or that there is none."""
+        return f"ended: {self.end.reason}" if self.end else "was killed before it ended, or goes on"
 
     def check(self, path: str) -> None:
         """Refuse to resume or review a session that lacks required information."""

@@ -75,7 +75,7 @@ class _Cell(Struct):
 
 def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
     r"""Read every session: one record for each benchmark, version and metric."""
-    from speedproof.data.session_file import Damage, EndLine, SessionLine, decode_lines, how_ended
+    from speedproof.data.session_file import Damage, EndLine, SessionLine, StoredSession, decode_lines
 
     heads: dict[str, SessionLine] = {}
     ends: dict[str, EndLine] = {}
@@ -120,10 +120,9 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
         for why, count in cell.left_out.items():
             reason = f"{version}: {plural(count, 'run')} left out: {why}"
             yield source.skip(f"session {session}", benchmark, reason, expected=why == _WARMUP)
-    for session in heads if not rows.keys else ():
-        yield source.skip(
-            f"session {session}", "", f"holds no run that counts; it {how_ended(ends.get(session))}"
-        )
+    for session, head in heads.items() if not rows.keys else ():
+        how = StoredSession(head, (), ends.get(session)).how_ended
+        yield source.skip(f"session {session}", "", f"holds no run that counts; it {how}")
     rows.sort()
     replaced = _replaced(heads.values())
     together = Counter(place[:2] for place in cells)  # versions by session and benchmark

@@ -142,10 +142,8 @@ def _table(table: Table, width: int, *, paint: Paint) -> Iterator[str]:
     elif shown and gone and (dropped := [table.columns[i].title for i in gone]) != ["runs"]:
         widths = range(width, 2 * width)
         enough = bisect_left(widths, True, key=lambda wide: {*gone} <= {*_layout(table, shown, wide).kept})
-        for some in (
-            ", ".join(dropped),
-            enumerate_names(dropped, room=max(width - _AROUND, len(dropped[0]))),
-        ):
+        least = max(width - _AROUND, len(dropped[0]))
+        for some in (", ".join(dropped), enumerate_names(dropped, room=least)):
             room = f"(no room for: {some}; COLUMNS={width + enough} makes room)"
             if width_of(room) <= width:
                 break
