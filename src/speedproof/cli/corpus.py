@@ -95,7 +95,7 @@ class CompareCorpusOptions(WorkOptions, frozen=True, kw_only=True):
     """
 
     reference: Annotated[str | None, "VERSION", "the version to compare against", Title("comparing")] = None
-    candidate: Annotated[str | None, "VERSION", "the version under trial"] = None
+    candidate: Annotated[str | None, "VERSION", "the version under trial (default: every other)"] = None
     pairs: Annotated[
         str | None,
         "WHICH",
