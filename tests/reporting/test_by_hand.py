@@ -706,7 +706,7 @@ def test_what_cannot_differ_and_does_is_said_first() -> None:
 
 
 def test_what_a_session_says_beside_its_verdict() -> None:
-    """The load where something is open, what contradicts one speedup, how to see it again, and the risk."""
+    """The load where something is open, what contradicts one speedup, and the risk."""
     bounds = SequentialResult(20, 0, 0.05, 1.05, 1.2, 0.01, 1.0)
     found = sequential(1.1, FASTER, result=bounds)
     loaded = "! The load was 3.1: on an idle machine fewer runs are enough."

@@ -10,7 +10,7 @@ from msgspec import Meta, Struct
 from msgspec.structs import force_setattr
 
 from speedproof.data.notes import UNDERMINING, Assumption, Note
-from speedproof.protocols.units import Summary, outermost
+from speedproof.protocols.units import Summary, unit_of_all
 from speedproof.stats.estimate import Estimate
 from speedproof.stats.permutation import PROVING, few_separate
 
@@ -307,7 +307,7 @@ class Comparison(Struct, frozen=True):
     @property
     def repeated(self) -> str:
         """The unit of repetition: ``"run"``, ``"process"`` or ``"session"``."""
-        return outermost((self.reference.repeated, self.candidate.repeated))
+        return unit_of_all((self.reference.repeated, self.candidate.repeated))
 
 
 def inverse(value: float) -> float:

@@ -239,9 +239,10 @@ def repeated_in(sample: Sample, units: int) -> str:
     return "build" if Trait.BUILDS in sample.traits else "process"
 
 
-def outermost(repeated: Iterable[str]) -> str:
-    """What was repeated on all sides, where one side's values are nested and another's are not."""
-    return max(repeated, key=("run", "process", "build", "session").index)
+def unit_of_all(repeated: Iterable[str]) -> str:
+    """What was repeated on all sides; where that differs a run, which each value stands for."""
+    unit, *others = set(repeated)
+    return "run" if others else unit
 
 
 def several(repeated: str) -> str:

@@ -15,7 +15,7 @@ from speedproof.protocols.aggregates import RANDOM_SELECTION, GeometricMeans, Lo
 from speedproof.protocols.checks import ORDER_LEVEL
 from speedproof.protocols.questions import QUESTIONS
 from speedproof.protocols.results import Comparison, Verdict
-from speedproof.protocols.units import outermost, several
+from speedproof.protocols.units import several, unit_of_all
 from speedproof.reporting import words
 from speedproof.reporting.model import Cell, Column, Report, Row, Table, Text, right
 from speedproof.reporting.names import benchmark_column, enumerate_names
@@ -70,7 +70,7 @@ def _protocol(result: SuiteComparison, protocol: str) -> Report:
         *titles,
         Column("change" if titles else "chance of a faster run"),
         *right("p", drop=1),
-        *right(several(outermost(c.repeated for c in comparisons)), drop=2),
+        *right(several(unit_of_all(c.repeated for c in comparisons)), drop=2),
     )
     rows = []
     for c in comparisons:

@@ -15,7 +15,7 @@ from speedproof.data.suite import Key
 from speedproof.protocols.caveats import MachineSpeeds
 from speedproof.protocols.ranking import RunRanking
 from speedproof.protocols.results import Verdict
-from speedproof.protocols.units import outermost, several
+from speedproof.protocols.units import several, unit_of_all
 from speedproof.reporting.model import Cell, Column, Report, Row, Table, Text, folded, hint_of_all
 from speedproof.reporting.names import benchmark_column, called, labels
 from speedproof.reporting.notes import risk_of_many, unseen
@@ -210,7 +210,7 @@ def _separation(ranking: RunRanking) -> Iterator[Text]:
 
 def _units(ranking: RunRanking) -> str:
     """The unit of repetition: runs, processes or sessions."""
-    return several(outermost(v.repeated for v in ranking.versions))
+    return several(unit_of_all(v.repeated for v in ranking.versions))
 
 
 def _names(ranking: RunRanking) -> dict[str, str]:
@@ -250,7 +250,7 @@ def advice(ranking: RunRanking, *, shaken: bool = False) -> str:
     mean, median, rarely = (names[n] for n in (ranking.best_in_mean, ranking.best_in_median, first.version))
     c, count = first.chance, len(ranking.versions)
     if count == 2:
-        run, other = outermost(v.repeated for v in ranking.versions), names[ranking.versions[1].version]
+        run, other = unit_of_all(v.repeated for v in ranking.versions), names[ranking.versions[1].version]
         verdict = Verdict.FASTER if ranking.winner else Verdict.UNDECIDED
         beats = f"a {run} of it beats a {run} of {other} {how_often(c, verdict, first.ties)}"
     else:
