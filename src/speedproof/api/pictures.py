@@ -21,6 +21,7 @@ from speedproof.mixture.fitting import fit
 from speedproof.mixture.model import MixtureModel
 from speedproof.options import HEADLINE
 from speedproof.plot.canvas import new_figure
+from speedproof.plot.samples import violins_size
 from speedproof.protocols.pair import Rules
 from speedproof.reporting.names import spoken
 from speedproof.reporting.words import named
@@ -151,7 +152,7 @@ def _picture(
             models.append(None)
             remark(f"note: {key.benchmark} ({version}): no mixture, so no curve of it: {error}")
     if kind == "violins":
-        ax = new_figure(max(4.4, 1.6 + len(shown)), 4.2).add_subplot()
+        ax = new_figure(*violins_size(len(shown))).add_subplot()
         return plot.violins(shown, models, ax=ax, axis=axis, title=key.benchmark)
     if kind == "cdf":
         return plot.cdfs(shown, models, ax=new_figure().add_subplot(), axis=axis, title=key.benchmark)

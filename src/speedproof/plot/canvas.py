@@ -30,15 +30,18 @@ FORMATS = ("svg", "png", "pdf", "html")
 COLOURS = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#bbbbbb", "#000000", "#ee8866")
 """Colours of components, told apart by colour-blind readers (P. Tol's bright scheme and two more)."""
 BLUE, ACCENT, GREY = "#4477aa", "#bb3344", "#8a8a8a"
-DASHES = (0, (4, 3))
-OF_RUNS: dict[str, Any] = {"integer": True, "min_n_ticks": 1, "steps": [1, 2, 5, 10]}
-"""Of ticks of runs: there is no half one."""
+DASHED: dict[str, Any] = {"linestyle": "--", "linewidth": 1.0}
 WIDTH, HEIGHT = 6.4, 4.0
+SMALL = 8.0  # points of text beside the axes' labels and titles
+MARK = 4.5  # points
+FEW = 500  # marks that are told apart
+LONGEST = 40  # letters of a name
+GRID = 601  # places along an axis, one in its middle
 _DPI = 200
 _LETTERS = 12  # of a title for an inch
+_LINE = 1.4 * SMALL  # points from a line of small text to the next
 _STYLE: dict[str, Any] = {
     "font.family": ["DejaVu Sans", "sans-serif"],
-    "font.size": 9.0,
     "svg.fonttype": "none",  # text stays text: it can be searched, selected and read aloud
     "svg.hashsalt": "speedproof",  # names of clip paths do not change from run to run
     "pdf.fonttype": 42,
@@ -70,8 +73,18 @@ def axes_or_new(ax: Axes | None, width: float = WIDTH, height: float = HEIGHT) -
             ax = pyplot.figure(figsize=(width, height), layout="constrained").add_subplot()
     assert ax is not None
     ax.spines[["top", "right"]].set_visible(False)
-    ax.tick_params(labelsize=8.5)
+    ax.tick_params(labelsize=SMALL)
     return ax
+
+
+def panels(
+    count: int, height: float, title: str, note: str, *, sharey: bool = False
+) -> tuple[Figure, list[Axes]]:
+    """A figure of panels on one axis, under each other and so high in all, with a title and a note."""
+    figure = new_figure(WIDTH, 0.8 + height)
+    figure.suptitle(plain(f"{title}\n{note}" if title else note), x=0.01, ha="left", fontsize=SMALL)
+    axes = figure.subplots(count, 1, sharex=True, sharey=sharey, squeeze=False)[:, 0]
+    return figure, [axes_or_new(ax) for ax in axes]
 
 
 def finished(
@@ -80,7 +93,7 @@ def finished(
     """The axes with labels and limits, a legend where its settings are given, and their caption."""
     ax.set(**{name: plain(value) if isinstance(value, str) else value for name, value in settings.items()})
     if legend is not None:
-        ax.legend(**{"fontsize": 8, "frameon": False, **legend})
+        ax.legend(fontsize=SMALL, frameon=False, **legend)
     caption(ax, title, left_out)
     return ax
 
@@ -96,6 +109,17 @@ def of_runs(count: int) -> str:
     return f"{count} {'run' if count == 1 else 'runs'}"
 
 
+def named(name: str, count: int) -> str:
+    """A version and its number of runs, for a legend."""
+    return f"{plain(name, LONGEST)} ({of_runs(count)})"
+
+
+def marks(count: int) -> dict[str, Any]:
+    """The look of so many marks: many are small, and no file holds each of very many."""
+    size = MARK if count <= FEW else MARK / 2
+    return {"linestyle": "none", "markersize": size, "markeredgewidth": 0.0, "rasterized": count > 20_000}
+
+
 def line_of(k: int) -> dict[str, Any]:
     """The look of a version's line: after the last colour the first in other dashes."""
     return {"color": COLOURS[k % len(COLOURS)], "linestyle": ("-", "-.", ":")[k // len(COLOURS) % 3]}
@@ -108,19 +132,21 @@ def beside(ax: Axes) -> dict[str, Any]:
     return {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0), "borderaxespad": 0.2}
 
 
-def caption(ax: Axes, title: str, left_out: Iterable[str] = (), note: str = "") -> None:
-    """A title at the left, below it a note in grey, and in red what the picture leaves out."""
-    said = [(note, "#555555")] * bool(note) + [(text, ACCENT) for text in left_out]
+def caption(ax: Axes, title: str, notes: Iterable[str] = (), colour: str = ACCENT) -> None:
+    """A title at the left, and below it notes: in red what the picture leaves out."""
+    notes = list(notes)
     room = round(_LETTERS * ax.bbox.width / ax.figure.dpi)
-    ax.set_title(plain(title, room), loc="left", fontsize=10, fontweight="bold", pad=6 + 11 * len(said))
-    for line, (text, colour) in enumerate(reversed(said)):
+    ax.set_title(
+        plain(title, room), loc="left", fontsize="medium", fontweight="bold", pad=(0.6 + len(notes)) * _LINE
+    )
+    for line, text in enumerate(reversed(notes)):
         ax.annotate(
             plain(text),
             (0, 1),
-            xytext=(0, 4 + 11 * line),
+            xytext=(0, (0.4 + line) * _LINE),
             xycoords="axes fraction",
             textcoords="offset points",
-            fontsize=8,
+            fontsize=SMALL,
             color=colour,
         )
 
@@ -134,14 +160,15 @@ def plain(text: str, longest: int = 100) -> str:
     return "\n".join(lines).replace("$", r"\$")
 
 
-def plain_log_ticks(axis: Axis, unit: str = "") -> None:
+def plain_log_ticks(axis: Axis) -> None:
     """Ticks of a logarithmic axis: plain numbers, even ones where it spans less than a power of ten."""
     from matplotlib.ticker import AutoLocator, FuncFormatter, LogLocator, NullLocator
 
     low, high = sorted(axis.get_view_interval())
-    subs = (1.0, 2.0, 5.0) if high < 1e4 * low else (1.0,)
-    axis.set_major_locator(LogLocator(subs=subs) if high > 10.0 * low else AutoLocator())
-    axis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}{unit}"))
+    powers = math.log10(high / low)
+    subs = (1.0, 2.0, 5.0) if powers < 4 else (1.0,)
+    axis.set_major_locator(LogLocator(subs=subs) if powers > 1 else AutoLocator())
+    axis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
     axis.set_minor_locator(NullLocator())
 
 
@@ -219,7 +246,6 @@ Model = MixtureModel | None  # of a sample, where it has one
 Models = Sequence[Model] | None
 Samples = Mapping[str, ArrayLike]
 
-_GRID = 400
 _CELLS = 1024
 _FEWEST = 5  # values whose distance says how dense they are
 _TINY = float(np.finfo(np.float64).tiny)  # what differs by less differs by nothing
@@ -233,6 +259,16 @@ def on_one_axis(
     lows, highs = zip(*map(window, arrays), strict=True)
     mixtures = models or [None] * len(arrays)
     return list(zip(samples, arrays, mixtures, strict=True)), (min(lows), max(highs))
+
+
+def within(x: FloatArray, seen: Window) -> FloatArray:
+    """The values inside a window."""
+    return x[(x >= seen[0]) & (x <= seen[1])]
+
+
+def thinned(x: FloatArray) -> FloatArray:
+    """As many quantiles of many values as marks can be told apart."""
+    return x if x.size <= FEW else np.quantile(x, np.linspace(0, 1, FEW))
 
 
 def beyond(x: FloatArray, seen: Window) -> list[str]:
@@ -260,14 +296,14 @@ def widened(seen: Window, share: float = 0.02) -> Window:
 def places(model: MixtureModel, seen: Window) -> FloatArray:
     """Places that show every component: even over the window, denser around each mean."""
     around = (model.means[:, None] + model.sds[:, None] * np.linspace(-4, 4, 81)).ravel()
-    inside = around[(around > seen[0]) & (around < seen[1])]
-    return np.unique(np.concatenate([np.linspace(*seen, _GRID), inside]))
+    return np.unique(np.concatenate([np.linspace(*seen, GRID), within(around, seen)]))
 
 
 def bins(x: FloatArray, least: float) -> FloatArray:
     """At least 8 bins, at most 80; more than Freedman and Diaconis want, whose width several modes mislead.
 
-    None is narrower than `least`, which one bin alone may need more than the values' range for.
+    None is narrower than `least`, which one bin alone may need more than the values' range for: then it is as
+    wide, or 1 where nothing is known of widths.
     """
     spread = float(np.ptp(x))
     if spread <= max(least, _TINY):
@@ -276,10 +312,8 @@ def bins(x: FloatArray, least: float) -> FloatArray:
         return np.array([middle - half, middle + half])
     quartiles = np.quantile(x, [0.25, 0.75])
     width = 2.0 * float(quartiles[1] - quartiles[0]) / np.cbrt(x.size)
-    wanted = max(spread / width if width > 0 else 80.0, 2.0 * np.sqrt(x.size))
-    count = int(np.clip(np.ceil(wanted), 8, 80))
-    if least > 0.0:
-        count = max(1, min(count, int(spread / least)))
+    wanted = max(spread / width if width > 0 else math.inf, 2.0 * np.sqrt(x.size))
+    count = int(min(np.clip(np.ceil(wanted), 8, 80), spread / least))
     return np.linspace(x.min(), x.max(), count + 1)
 
 

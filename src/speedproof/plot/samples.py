@@ -14,10 +14,13 @@ from speedproof.plot.canvas import (
     ACCENT,
     BLUE,
     COLOURS,
-    DASHES,
+    DASHED,
     GREY,
-    OF_RUNS,
-    WIDTH,
+    GRID,
+    HEIGHT,
+    LONGEST,
+    MARK,
+    SMALL,
     Model,
     Models,
     Samples,
@@ -30,13 +33,17 @@ from speedproof.plot.canvas import (
     kernel_density,
     lay_grid,
     line_of,
-    new_figure,
+    marks,
+    named,
     of_runs,
     on_one_axis,
+    panels,
     places,
     plain,
     plain_log_ticks,
+    thinned,
     widened,
+    within,
 )
 from speedproof.stats.axes import Window, window
 from speedproof.stats.normality import lilliefors
@@ -49,18 +56,19 @@ if TYPE_CHECKING:
 _REACH = 2.0  # deviations to an ellipse's edge: it holds 86 % of a normal state
 _CIRCLE = np.array([(np.cos(angle), np.sin(angle)) for angle in np.linspace(0.0, 2.0 * np.pi, 181)]).T
 
-_RUG = 5000
 _BARS = 130  # bars of one axis at most, so that each can be seen
 _NEEDLE = 6.0  # deviations to a bar: the highest curve is then 2.4 times as high as its bar
-_MANY = 6
-_LINE = 0.15  # inches of a legend's line
-_GRID = 600
-_SHARPEST = 200.0  # of the axis: no curve is drawn narrower (one deviation)
+_LINE = 0.19  # inches of a legend's line
+_SHARPEST = 120.0  # of the axis: no density of several versions is drawn narrower (one deviation)
 _FULL = 0.42  # half the width of the widest place of a violin
-_SHARPEST_VIOLIN = 60.0  # of the axis: nothing of it is drawn narrower, whatever a component's deviation
-_DOTS = 400
-_LONGEST = 40
 _LONG = 14  # characters that fit under a violin
+_STROKES: dict[str, Any] = {
+    "linestyle": "none",
+    "color": "#333333",
+    "markersize": MARK,
+    "markeredgewidth": 0.5,
+    "alpha": 0.6,
+}
 
 
 def histogram(
@@ -120,52 +128,32 @@ def histograms(samples: Samples, models: Models = None, *, axis: str = "value", 
     2
     """
     versions, seen = on_one_axis(samples, models)
-    least = 1.5 if len(versions) <= _MANY else 1.1
-    lines = (1 if model is None else model.components + 1 for _, _, model in versions)
-    figure = new_figure(WIDTH, 0.8 + sum(max(least, 0.6 + _LINE * count) for count in lines))
-    panels = figure.subplots(len(versions), 1, sharex=True, squeeze=False)[:, 0]
-    for ax, (name, x, model) in zip(panels, versions, strict=True):
-        axes_or_new(ax)
+    legends = (0.0 if model is None else 0.6 + _LINE * model.components for _, _, model in versions)
+    note = "each panel is as high as its highest place"
+    figure, axes = panels(len(versions), sum(max(1.5, height) for height in legends), title, note)
+    for ax, (name, x, model) in zip(axes, versions, strict=True):
         _bars_and_curves(ax, x, model, seen)
         median = float(np.median(x))
         ax.spines["left"].set_visible(False)
-        several = model is not None and model.components > 1
-        legend = {"fontsize": 7, **beside(ax)} if several else None
+        legend = beside(ax) if model is not None and model.components > 1 else None
         finished(ax, f"{name}: n = {x.size}, median {median:.4g}", beyond(x, seen), legend, yticks=[])
-    panels[-1].set_xlabel(plain(axis))
-    note = "each panel is as high as its highest place"
-    figure.suptitle(plain(f"{title}\n{note}" if title else note), x=0.01, ha="left", fontsize=9)
+    axes[-1].set_xlabel(plain(axis))
     return figure
 
 
 def _bars_and_curves(ax: Axes, x: FloatArray, model: Model, seen: Window) -> None:
     """Bars, rug and curves inside a window."""
-    inside = x[(x >= seen[0]) & (x <= seen[1])]
-    wide = widened(seen)
-    if inside.size:
-        counts, edges = np.histogram(inside, bins=bins(inside, (seen[1] - seen[0]) / _BARS))
-        heights = counts / (x.size * np.diff(edges))
-        ax.stairs(heights, edges, fill=True, color="#d5d5d5", label="_bars")
-        rug = inside if inside.size <= _RUG else np.quantile(inside, np.linspace(0, 1, _RUG))
-        ax.plot(
-            rug,
-            np.full(rug.size, 0.02),
-            "|",
-            color="#333333",
-            markersize=5,
-            markeredgewidth=0.6,
-            alpha=0.6,
-            transform=ax.get_xaxis_transform(),
-            label="_rug",
-        )
-        least = float(np.diff(edges).min()) / _NEEDLE
-    else:
-        least = (wide[1] - wide[0]) / (_NEEDLE * _BARS)
+    inside, wide = within(x, seen), widened(seen)
+    counts, edges = np.histogram(inside, bins=bins(inside, (seen[1] - seen[0]) / _BARS))
+    widths = np.diff(edges)
+    ax.stairs(counts / (x.size * widths), edges, fill=True, color="#d5d5d5", label="_bars")
+    rug, foot = thinned(inside), ax.get_xaxis_transform()
+    ax.plot(rug, np.full(rug.size, 0.02), marker="|", transform=foot, label="_rug", **_STROKES)
     if model is not None:
         # A component of a value or two may be a needle that would flatten all bars.
-        _curves(ax, MixtureModel(model.weights, model.means, np.maximum(model.sds, least)), wide)
-    ax.set_xlim(*wide)
-    ax.set_ylim(bottom=0.0)
+        sds = np.maximum(model.sds, widths.min() / _NEEDLE)
+        _curves(ax, MixtureModel(model.weights, model.means, sds), wide)
+    ax.set(xlim=wide, ylim=(0.0, None))
 
 
 def _curves(ax: Axes, model: MixtureModel, seen: Window) -> None:
@@ -177,14 +165,14 @@ def _curves(ax: Axes, model: MixtureModel, seen: Window) -> None:
             colour = COLOURS[k % len(COLOURS)]
             label = f"component {k + 1}: {100 * w:.0f} % at {mu:.4g}"
             ax.fill_between(grid, part, color=colour, alpha=0.4, linewidth=0, label=label)
-            ax.plot(grid, part, color=colour, linewidth=0.8, label="_component")
+            ax.plot(grid, part, color=colour, label="_component")
     colour, label = ("black", "mixture") if model.components > 1 else (BLUE, "normal distribution")
-    ax.plot(grid, model.pdf(grid), color=colour, linewidth=1.4, label=label)
+    ax.plot(grid, model.pdf(grid), color=colour, label=label)
 
 
 def _normal(grid: FloatArray, mean: float, deviation: float) -> FloatArray:
     """The density of a normal distribution."""
-    return np.asarray(np.exp(-0.5 * ((grid - mean) / deviation) ** 2) / (deviation * np.sqrt(2.0 * np.pi)))
+    return MixtureModel([1.0], [mean], [deviation]).pdf(grid)
 
 
 def density(samples: Samples, *, ax: Axes | None = None, axis: str = "value", title: str = "") -> Axes:
@@ -208,19 +196,17 @@ def density(samples: Samples, *, ax: Axes | None = None, axis: str = "value", ti
     """
     versions, seen = on_one_axis(samples)
     wide = widened(seen, 0.2)
-    grid, least = np.linspace(*wide, _GRID), (wide[1] - wide[0]) / _SHARPEST
+    grid, least = np.linspace(*wide, GRID), (wide[1] - wide[0]) / _SHARPEST
     ax = axes_or_new(ax)
     left_out = []
     for k, (name, x, _) in enumerate(versions):
-        look, label = line_of(k), f"{plain(name, _LONGEST)} ({of_runs(x.size)})"
-        ax.plot(grid, kernel_density(x, grid, least=least), linewidth=1.6, label=label, **look)
-        inside = x[(x >= seen[0]) & (x <= seen[1])]
-        normal = _normal(
-            grid, inside.mean(), max(float(inside.std(ddof=1)) if inside.size > 1 else 0.0, least)
-        )
-        ax.plot(grid, normal, color=look["color"], linewidth=1.1, linestyle=DASHES, label="_normal")
+        look, inside = line_of(k), within(x, seen)
+        ax.plot(grid, kernel_density(x, grid, least=least), label=named(name, x.size), **look)
+        deviation = float(inside.std(ddof=1)) if inside.size > 1 else least
+        normal = _normal(grid, float(inside.mean()), max(deviation, least))
+        ax.plot(grid, normal, color=look["color"], label="_normal", **DASHED)
         left_out += [f"{name}: {text}" if len(versions) > 1 else text for text in beyond(x, seen)]
-    ax.plot([], [], color="black", linewidth=1.1, linestyle=DASHES, label="normal fit of the runs drawn")
+    ax.plot([], [], color="black", label="normal fit of the runs drawn", **DASHED)
     limits = {"xlim": wide, "ylim": (0.0, None)}
     return finished(ax, title, left_out, beside(ax), xlabel=axis, ylabel="density", **limits)
 
@@ -244,8 +230,8 @@ def violins(
     Returns
     -------
     matplotlib Axes
-        Each violin is as wide as its densest place. Neither a component nor a kernel is drawn narrower than a
-        sixtieth of the axis (one deviation), or a few close values would make hairlines of all others; a few
+        Each violin is as wide as its densest place. Neither a component nor a kernel is drawn narrower than
+        1/120 of the axis (one deviation), or a few close values would make hairlines of all others; a few
         values far out are counted under the version's name instead of drawn, see :func:`window`. White dots
         are medians, thick bars hold the middle half of the values.
 
@@ -257,41 +243,43 @@ def violins(
     """
     versions, seen = on_one_axis(samples, models)
     wide = widened(seen, 0.2)
-    ax = axes_or_new(ax, max(4.4, 1.6 + 1.0 * len(versions)), 4.2)
-    least = (wide[1] - wide[0]) / _SHARPEST_VIOLIN
+    ax = axes_or_new(ax, *violins_size(len(versions)))
     labels = []
     for place, (name, x, model) in enumerate(versions):
-        outside = int(np.sum((x < seen[0]) | (x > seen[1])))
-        labels.append(plain(name, _LONGEST) + (f"\n({outside} not drawn)" if outside else ""))
-        _violin(ax, place, x, model, wide, least)
+        outside = x.size - within(x, seen).size
+        labels.append(plain(name, LONGEST) + (f"\n({outside} not drawn)" if outside else ""))
+        _violin(ax, place, x, model, seen, wide)
     long = max(len(name) for name, _, _ in versions) > _LONG or len(labels) > 8
     ax.set_xticks(range(len(labels)), labels, rotation=20 if long else 0, ha="right" if long else "center")
     ax.set(xlim=(-0.6, len(labels) - 0.4), ylim=wide, ylabel=plain(axis))
     lay_grid(ax, "y")
     sides = "grey: kernels, blue: mixture; " * any(model is not None for _, _, model in versions)
-    caption(ax, title, note=f"{sides}sharp peaks are widened")
+    caption(ax, title, [f"{sides}sharp peaks are widened"], "#555555")
     return ax
 
 
-def _violin(ax: Axes, place: int, x: FloatArray, model: Model, wide: Window, least: float) -> None:
-    grid = np.linspace(*wide, _GRID)
+def violins_size(count: int) -> tuple[float, float]:
+    """Width and height, in inches, that so many violins can be seen at."""
+    return 3.4 + count, HEIGHT
+
+
+def _violin(ax: Axes, place: int, x: FloatArray, model: Model, seen: Window, wide: Window) -> None:
+    grid, least = np.linspace(*wide, GRID), (wide[1] - wide[0]) / _SHARPEST
     if model is not None:
-        model = MixtureModel(model.weights, model.means, np.hypot(model.sds, least * 0.5))
+        model = MixtureModel(model.weights, model.means, np.hypot(model.sds, least))
         grid = places(model, wide)
-    inside = np.sort(x[(x >= wide[0]) & (x <= wide[1])])
-    kernels = kernel_density(inside, grid, least=least * 0.5) * (inside.size / x.size)
-    right = kernels if model is None else model.pdf(grid)
-    colour, alpha = (GREY, 0.55) if model is None else (BLUE, 0.75)
+    inside = within(x, seen)
+    kernels = kernel_density(inside, grid, least=least) * (inside.size / x.size)
+    right, colour = (kernels, GREY) if model is None else (model.pdf(grid), BLUE)
     full = _FULL / max(float(kernels.max()), float(right.max()))
     drawn = np.maximum(kernels, right) * full > 0.002
-    ax.fill_betweenx(grid, place - kernels * full, place, where=drawn, color=GREY, alpha=0.55, linewidth=0)
-    ax.fill_betweenx(grid, place, place + right * full, where=drawn, color=colour, alpha=alpha, linewidth=0)
-    if inside.size > _DOTS:
-        inside = np.quantile(inside, np.linspace(0, 1, _DOTS))
-    ax.plot(np.full(inside.size, place), inside, "_", color="#333333", markersize=5, markeredgewidth=0.4)
+    for edge, of_it in ((place - kernels * full, GREY), (place + right * full, colour)):
+        ax.fill_betweenx(grid, place, edge, where=drawn, color=of_it, alpha=0.6, linewidth=0)
+    values = thinned(inside)
+    ax.plot(np.full(values.size, place), values, marker="_", **_STROKES)
     low, middle, high = np.quantile(x, [0.25, 0.5, 0.75])
     ax.plot([place, place], [low, high], color="black", linewidth=2.0, solid_capstyle="butt")
-    ax.plot([place], [middle], "o", markerfacecolor="white", markeredgecolor=ACCENT, markersize=5.5)
+    ax.plot([place], [middle], "o", markerfacecolor="white", markeredgecolor=ACCENT, markersize=MARK)
 
 
 def cdfs(
@@ -319,19 +307,18 @@ def cdfs(
     wide = widened(seen)
     ax = axes_or_new(ax)
     left_out: list[str] = []
-    dashed: dict[str, Any] = {"linewidth": 0.9, "linestyle": DASHES}
     for k, (name, x, model) in enumerate(versions):
         steps, counts = np.unique(x, return_counts=True)
         ends = [min(wide[0], steps[0]), *steps, max(wide[1], steps[-1])]
         shares = [0.0, *np.cumsum(counts) / x.size, 1.0]
-        look, label = line_of(k), f"{plain(name, _LONGEST)} ({of_runs(x.size)})"
-        ax.plot(ends, shares, drawstyle="steps-post", linewidth=1.4, label=label, **look)
+        look = line_of(k)
+        ax.plot(ends, shares, drawstyle="steps-post", label=named(name, x.size), **look)
         if model is not None:
             grid = places(model, wide)
-            ax.plot(grid, model.cdf(grid), color=look["color"], label="_mixture", **dashed)
+            ax.plot(grid, model.cdf(grid), color=look["color"], label="_mixture", **DASHED)
         left_out += [f"{name}: {text}" for text in beyond(x, seen)]
     if any(model is not None for _, _, model in versions):
-        ax.plot([], [], color="black", label="mixture", **dashed)
+        ax.plot([], [], color="black", label="mixture", **DASHED)
     lay_grid(ax)
     shown = {"xlim": wide, "ylim": (0.0, 1.0), "xlabel": axis, "ylabel": "share of runs at most"}
     return finished(ax, title, left_out, beside(ax), **shown)
@@ -361,25 +348,21 @@ def order(
     x = np.asarray(values, dtype=np.float64)
     run, seen = np.arange(1, x.size + 1), window(x)
     ax = axes_or_new(ax)
-    size = 4.0 if x.size <= 500 else 2.0
     label = np.zeros(x.size, dtype=np.int64) if model is None else model.labels(x)
     for k in np.unique(label):
         of_it = label == k
         ax.plot(
             run[of_it],
             x[of_it],
-            "os^Dv<>Ph"[k % 9],
+            marker="os^Dv<>Ph"[k % len(COLOURS)],
             color=COLOURS[k % len(COLOURS)],
-            markersize=size,
-            markeredgewidth=0.0,
-            linestyle="none",
             label=f"component {k + 1}: {of_runs(of_it.sum())}",
-            rasterized=x.size > 20_000,
+            **marks(x.size),
         )
-    ax.axhline(float(np.median(x)), color=GREY, linewidth=0.9, linestyle=DASHES, label="median")
+    ax.axhline(float(np.median(x)), color=GREY, label="median", **DASHED)
     several = model is not None and model.components > 1
-    ax.locator_params(axis="x", **OF_RUNS)
-    shown = {"ylim": widened(seen, 0.05), "xlabel": "run", "ylabel": axis}
+    ax.locator_params(axis="x", integer=True, min_n_ticks=1)  # there is no half run
+    shown = {"ylim": widened(seen), "xlabel": "run", "ylabel": axis}
     return finished(ax, title, beyond(x, seen), beside(ax) if several else None, **shown)
 
 
@@ -432,20 +415,17 @@ def qq(
     back = np.exp if logs else np.asarray
     ax = axes_or_new(ax)
     normal = ndtri((np.arange(1, n + 1) - 0.375) / (n + 0.25))
-    line = np.linspace(normal[0] - 0.3, normal[-1] + 0.3, 200)
-    mean, deviation = float(y.mean()), float(y.std(ddof=1))
-    drawn = back(np.array([y[0], y[-1], mean + deviation * line[0], mean + deviation * line[-1]]))
-    limits = widened((float(drawn.min()), float(drawn.max())), 0.04)
+    ends = normal[[0, -1]]
+    line = float(y.mean()) + float(y.std(ddof=1)) * ends
+    limits = back(np.array(widened((float(min(y[0], line[0])), float(max(y[-1], line[1]))))))
     if logs:
-        limits = float(drawn.min()) / 1.02, float(drawn.max()) * 1.02
         ax.set(yscale="log", ylim=limits)
         plain_log_ticks(ax.yaxis)
-    ax.plot(line, back(mean + deviation * line), color="black", linewidth=1.0, label=distribution)
-    size = 3.5 if n <= 500 else 1.5
-    ax.plot(normal, x, "o", color=BLUE, markersize=size, markeredgewidth=0.0, rasterized=n > 20_000)
+    ax.plot(ends, back(line), color="black", label=distribution)
+    ax.plot(normal, x, marker="o", color=BLUE, **marks(n))
     pvalue = float(lilliefors(y).pvalue)
     test = f"Lilliefors: p {'< 0.001' if pvalue < 0.001 else f'= {pvalue:.3f}'}"
-    legend = {"loc": "upper left", "title": test, "title_fontsize": 8}
+    legend = {"loc": "upper left", "title": test, "title_fontsize": SMALL}
     return finished(ax, title, (), legend, ylim=limits, xlabel="normal quantile", ylabel=axis)
 
 
@@ -481,25 +461,24 @@ def ellipses(
     """
     versions = {name: [np.asarray(of, dtype=np.float64) for of in given[:2]] for name, given in runs.items()}
     logs = [all(bool((metrics[i] > 0.0).all()) for metrics in versions.values()) for i in (0, 1)]
-    figure = new_figure(WIDTH, 0.8 + 2.6 * len(versions))
-    panels = figure.subplots(len(versions), 1, sharex=True, sharey=True, squeeze=False)[:, 0]
-    for ax, (name, metrics) in zip(panels, versions.items(), strict=True):
-        axes_or_new(ax).set(**{f"{axis}scale": "log" for axis, log in zip("xy", logs, strict=True) if log})
+    note = "colours: states of runs; ellipses: two deviations around each"
+    figure, drawn = panels(len(versions), 2.6 * len(versions), title, note, sharey=True)
+    for ax, (name, metrics) in zip(drawn, versions.items(), strict=True):
+        ax.set(**{f"{axis}scale": "log" for axis, log in zip("xy", logs, strict=True) if log})
         seen = [np.log(values) if log else values for values, log in zip(metrics, logs, strict=True)]
         labels = np.asarray(runs[name][2])
         for k in np.unique(labels):
             of_it = labels == k
             colour, share = COLOURS[k % len(COLOURS)], f"{100 * of_it.mean():.0f} % of runs"
             points = (values[of_it] for values in metrics)
-            ax.plot(*points, ".", color=colour, markersize=4, alpha=0.7, label=share)
+            ax.plot(*points, marker="o", color=colour, alpha=0.7, label=share, **marks(labels.size))
             edge = (v[of_it].mean() + _REACH * v[of_it].std() * c for v, c in zip(seen, _CIRCLE, strict=True))
             edge = (np.exp(along) if log else along for along, log in zip(edge, logs, strict=True))
-            ax.plot(*edge, color=colour, linewidth=1.4, label=f"_{share}")
+            ax.plot(*edge, color=colour, label=f"_{share}")
         finished(ax, name, (), beside(ax), ylabel=axes[1])
-    panels[-1].set_xlabel(plain(axes[0]))
-    for axis, log in zip((panels[-1].xaxis, panels[-1].yaxis), logs, strict=True):
+    last = drawn[-1]
+    last.set_xlabel(plain(axes[0]))
+    for axis, log in zip((last.xaxis, last.yaxis), logs, strict=True):
         if log:
             plain_log_ticks(axis)
-    note = "colours: states of runs; ellipses: two deviations around each"
-    figure.suptitle(plain(f"{title}\n{note}" if title else note), x=0.01, ha="left", fontsize=9)
     return figure

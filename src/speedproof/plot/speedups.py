@@ -10,7 +10,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from speedproof.errors import DataError
-from speedproof.plot.canvas import GREY, axes_or_new, finished, lay_grid, plain
+from speedproof.plot.canvas import (
+    GREY,
+    LONGEST,
+    MARK,
+    SMALL,
+    WIDTH,
+    axes_or_new,
+    finished,
+    lay_grid,
+    plain,
+)
 from speedproof.protocols.questions import QUESTIONS
 from speedproof.protocols.results import Comparison, Verdict
 from speedproof.stats.axes import ratio_range, ratio_ticks
@@ -27,9 +37,7 @@ _LOOKS = {
 }
 _ROOM = 0.06  # of the axis at either end
 _WIDEST = 700.0  # logarithms that an axis can hold
-_LONGEST = 40
-_LINE = 64
-_MANY = 40
+_LETTERS = 64  # of a line of text as wide as the picture
 
 
 def forest(
@@ -68,7 +76,8 @@ def forest(
     >>> ax.get_xscale(), len(ax.get_yticks())
     ('log', 6)
     """
-    rows = sorted((c for c in comparisons if c.quantity == "speedup" and c.speedup.value >= 0.0), key=_proven)
+    speedups = [c for c in comparisons if c.quantity == "speedup" and not math.isnan(c.speedup.value)]
+    rows = sorted(speedups, key=_proven)
     if not rows:
         raise DataError("no speedup to draw")
     ax = axes_or_new(ax, *forest_size(len(rows)))
@@ -77,35 +86,34 @@ def forest(
     room = _ROOM * (high - low)
     low, high = math.exp(max(low - room, -_WIDEST)), math.exp(min(high + room, _WIDEST))
     if margin is not None:
-        ax.axvspan(1 / (1 + margin), 1 + margin, color="#eef2e6", linewidth=0)
-    ax.axvline(1.0, color="black", linewidth=0.9)
-    small = len(rows) > _MANY
+        ax.axvspan(1 / (1 + margin), 1 + margin, facecolor="#eef2e6")
+    ax.axvline(1.0, color="black", linewidth=1.0)
     for place, row in enumerate(rows):
-        _row(ax, place, row, (low, high), 3.5 if small else 5.0)
-    names = [plain(row.benchmark, _LONGEST) + " !" * _only_shown(row) for row in rows]
-    ax.set_yticks(range(len(rows)), names, fontsize=6.5 if small else 8.5)
-    ax.set(ylim=(-0.8, len(rows) - 0.2), xscale="log", xlim=(low, high))
+        _row(ax, place, row, (low, high))
+    names = [plain(row.benchmark, LONGEST) + " !" * _only_shown(row) for row in rows]
+    ax.set_yticks(range(len(rows)), names, fontsize=SMALL)
+    ax.set(ylim=(-0.8, len(rows) - 0.2), xlim=(low, high), xscale="log")
     ax.set_xticks(ticks := ratio_ticks(low, high), [f"{tick:.4g}x" for tick in ticks])
     ax.set_xticks([], minor=True)
     first = rows[0]
     ax.set_xlabel(_axis(first))
     lay_grid(ax, "x")
     ax.spines["left"].set_visible(False)
-    ax.tick_params(axis="y", length=0)
+    ax.tick_params(axis="y", left=False)
     alike: dict[tuple[bool, Verdict], list[Comparison]] = {}
     for row in sorted(rows, key=lambda row: ([*_LOOKS].index(row.verdict), _only_shown(row))):
         alike.setdefault((_only_shown(row), row.verdict), []).append(row)
     for (mark, verdict), group in alike.items():
         label = f"{len(group)} {verdict.value}{', not proven (!)' * mark}"
-        ax.plot([], [], markersize=5, label=label, linestyle="none", **_look(group[0]))
+        ax.plot([], [], label=label, linestyle="none", **_look(group[0]))
     return finished(ax, title, (), {"loc": "lower right", "bbox_to_anchor": (1.0, 1.0), "ncols": 3})
 
 
 def _axis(c: Comparison) -> str:
     """What a ratio is of, which way is faster, and how sure the bounds are."""
-    versions = f"{plain(c.candidate.label, _LONGEST)} over {plain(c.reference.label, _LONGEST)}"
+    versions = f"{plain(c.candidate.label, LONGEST)} over {plain(c.reference.label, LONGEST)}"
     sure = f"({QUESTIONS[c.protocol].title.lower()}; each bound holds at {100 * (1 - c.alpha):.10g} %)"
-    return f"{fill(f'speedup of {versions}, right is faster', _LINE)}\n{sure}"
+    return f"{fill(f'speedup of {versions}, right is faster', _LETTERS)}\n{sure}"
 
 
 def forest_size(rows: int) -> tuple[float, float]:
@@ -114,9 +122,9 @@ def forest_size(rows: int) -> tuple[float, float]:
     Examples
     --------
     >>> forest_size(10)[0]
-    6.8
+    6.4
     """
-    return 6.8, 1.2 + (0.22 if rows <= _MANY else 0.135) * rows
+    return WIDTH, 1.2 + 0.18 * rows
 
 
 def _proven(row: Comparison) -> tuple[int, float, float]:
@@ -138,28 +146,27 @@ def _only_shown(row: Comparison) -> bool:
 def _look(row: Comparison) -> dict[str, Any]:
     """Fill and colour of a row's marker, by whether its verdict is proven."""
     colour, marker = _LOOKS[row.proven_verdict][0], _LOOKS[row.verdict][1]
-    return {"color": colour, "marker": marker, "markerfacecolor": colour if row.proven else "white"}
+    filled = colour if row.proven else "white"
+    return {"color": colour, "marker": marker, "markersize": MARK, "markerfacecolor": filled}
 
 
-def _row(ax: Axes, place: int, row: Comparison, limits: tuple[float, float], size: float) -> None:
+def _row(ax: Axes, place: int, row: Comparison, limits: tuple[float, float]) -> None:
     look = _look(row)
     colour = look["color"]
-    low, value, high = row.speedup.low, row.speedup.value, row.speedup.high
-    ends = [v if 0 < v < math.inf else limit for v, limit in zip((low, high), limits, strict=True)]
-    if math.isfinite(low) or math.isfinite(high):
-        ax.plot(np.clip(ends, *limits), [place, place], color=colour, linewidth=1.3, solid_capstyle="butt")
+    value, bounds = row.speedup.value, (row.speedup.low, row.speedup.high)
+    ax.plot(np.clip(bounds, *limits), [place, place], color=colour, solid_capstyle="butt")
     if limits[0] <= value <= limits[1]:
-        ax.plot([value], [place], markersize=size, **look)
+        ax.plot([value], [place], **look)
         return
     right = value > limits[1]
-    ax.plot([limits[right]], [place], ">" if right else "<", color=colour, markersize=size + 1, clip_on=False)
+    ax.plot([limits[right]], [place], ">" if right else "<", color=colour, markersize=MARK, clip_on=False)
     ax.annotate(
         f"{value:.3g}x" if 0.0 < value < math.inf else "",
         (limits[right], place),
-        xytext=(-7 if right else 7, 0),
+        xytext=(-1.5 * MARK if right else 1.5 * MARK, 0),
         textcoords="offset points",
         ha="right" if right else "left",
         va="center",
-        fontsize=7,
+        fontsize=SMALL,
         color=colour,
     )
