@@ -181,10 +181,12 @@ def test_densities_of_versions_and_their_normal_fits() -> None:
     """Kernels of area one around every value; dashed the normal law of mean and deviation, against scipy."""
     samples = {"old": X, "new": X[:60] + 1.0, "two": np.array([11.9, 12.1])}
     ax = plot.density(samples, ax=axes(), axis="time (ms)", title="t")
-    for curve, x in zip((f"{n} ({x.size} runs)" for n, x in samples.items()), samples.values(), strict=True):
-        ((line,),) = [curves(ax, curve)]
+    for name, x in samples.items():
+        (line,) = curves(ax, f"{name} ({x.size} runs)")
         assert trapezoid(line[:, 1], line[:, 0]) == pytest.approx(1.0, abs=1e-3)
         assert trapezoid(line[:, 0] * line[:, 1], line[:, 0]) == pytest.approx(x.mean(), rel=1e-3)
+    told = [f"{n} ({x.size} runs)" for n, x in samples.items()]
+    assert words(legend_of(ax).get_texts()) == [*told, "normal fit of the runs drawn"]
     grid = curves(ax, "_normal")[0][:, 0]
     spread = max(X.max(), X[:60].max() + 1) - X.min()
     assert (*grid[[0, -1]],) == ax.get_xlim() == (X.min() - 0.2 * spread, grid[-1])
@@ -210,6 +212,7 @@ def test_distribution_functions_of_versions_share_axes() -> None:
         np.testing.assert_allclose(line[1:-1, 1], stats.ecdf(x).cdf.evaluate(line[1:-1, 0]))
         assert (*line[[0, -1], 0], *line[[0, -1], 1]) == (*ax.get_xlim(), 0.0, 1.0)
     assert ax.get_ylim() == (0.0, 1.0)
+    assert words(legend_of(ax).get_texts()) == ["old (120 runs)", "new (60 runs)", "mixture"]
     (mixture,) = curves(ax, "_mixture")
     np.testing.assert_allclose(mixture[:, 1], MODEL.cdf(mixture[:, 0]))
     for narrow in (1e-4, 1.0, 100.0):  # every component has its places, a tenth of its deviation apart
@@ -221,8 +224,8 @@ def test_distribution_functions_of_versions_share_axes() -> None:
         assert np.diff(near).max() < 0.11 * narrow
     ax = plot.cdfs({str(k): [1.0, 2.0 + k] for k in range(28)}, ax=axes())  # more versions than colours
     looks = [(line.get_color(), line.get_linestyle()) for line in ax.get_lines()]
-    assert len({*looks}) == 27
-    assert looks[0] == looks[27]
+    assert (len({*looks}), looks[0]) == (27, looks[27])
+    assert len(legend_of(ax).get_texts()) == 28
 
 
 def test_run_order_keeps_the_order_and_marks_components() -> None:

@@ -128,9 +128,12 @@ def histograms(samples: Samples, models: Models = None, *, axis: str = "value", 
     2
     """
     versions, seen = on_one_axis(samples, models)
-    legends = (0.0 if model is None else 0.6 + _LINE * model.components for _, _, model in versions)
+    least = 1.5
+    heights = (
+        least if model is None else max(least, 0.6 + _LINE * model.components) for _, _, model in versions
+    )
     note = "each panel is as high as its highest place"
-    figure, axes = panels(len(versions), sum(max(1.5, height) for height in legends), title, note)
+    figure, axes = panels(len(versions), sum(heights), title, note)
     for ax, (name, x, model) in zip(axes, versions, strict=True):
         _bars_and_curves(ax, x, model, seen)
         median = float(np.median(x))

@@ -36,7 +36,7 @@ _LOOKS = {
     Verdict.UNDECIDED: (GREY, "o"),
 }
 _ROOM = 0.06  # of the axis at either end
-_WIDEST = 700.0  # logarithms that an axis can hold
+_WIDEST = math.log(1e304)  # that an axis can hold
 _LETTERS = 64  # of a line of text as wide as the picture
 
 
