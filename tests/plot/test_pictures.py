@@ -140,6 +140,8 @@ def test_versions_are_compared_on_one_axis() -> None:
     assert len({ax.get_ylim()[1] for ax in figure.axes}) == 2
     alone = plot.histograms(samples, [MixtureModel([1.0], [11.0], [2.0]), None, None])
     assert [ax.get_legend() for ax in alone.axes] == [None] * 3
+    with pytest.raises(ValueError, match="zip"):
+        plot.histograms(samples, [MODEL])
     note = "each panel is as high as its highest place"
     assert [words(of.texts) for of in (figure, alone)] == [[f"t\n{note}"], [note]]
 
@@ -392,8 +394,6 @@ def test_every_format_is_written_the_same_each_time(tmp_path: Path, ending: str,
 def test_what_no_picture_is_written_as_is_refused_before() -> None:
     for path in ("a.bmp", "a", ".svg", "a.svg.gz"):
         with pytest.raises(UsageError, match=r"a picture is written as \.svg, \.png, \.pdf, \.html"):
-            canvas.check_output(path)
-        with pytest.raises(UsageError, match="a picture is written as"):
             plot.save(axes(), path)
         for ending in ("svg", "PNG", "pdf", "Html"):
             canvas.check_output(f"{path}.{ending}")
@@ -731,7 +731,7 @@ def test_what_is_drawn_can_be_seen_and_read() -> None:
         plot.histogram(X, MODEL, ax=axes()), plot.density(two, ax=axes()), plot.violins(two, models, ax=axes()),
         plot.cdfs({"old": X}, [MODEL], ax=axes()), plot.cdfs(two, ax=axes()), plot.order(X, MODEL, ax=axes()),
         plot.qq(X, ax=axes()), *plot.histograms(two, models, axis="ms", title="t").axes, *forests,
-        *(draw(some, ax=axes()) for draw in (plot.order, plot.qq) for some in (many, many[1:], many[:501])),
+        *(draw(some, ax=axes()) for draw in (plot.order, plot.qq) for some in (many, many[1:], many[:501], many[:500])),
         plot.histogram([*X, 900.0, -900.0], MODEL, ax=axes(), axis="ms", title="t"),
         *plot.ellipses({"old": (X, X, MODEL.labels(X)), "new": (X, X, MODEL.labels(X))}, title="t").axes,
         *plot.ellipses({"old": (X, X, MODEL.labels(X))}).axes,
