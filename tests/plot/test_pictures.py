@@ -497,8 +497,7 @@ def test_a_forest_against_a_naive_one(far: float) -> None:
     shaded = ax.transData.inverted().transform(band.get_window_extent())[:, 0]
     np.testing.assert_allclose(shaded, [1 / 1.25, 1.25])
     assert np.asarray(ax.lines[0].get_xdata()).tolist() == [1.0, 1.0]
-    drawn = [line for line in ax.lines if len(line.get_ydata())]
-    drawn = [line for line in drawn if not np.isnan(line.get_xdata()).any()]
+    drawn = [line for line in ax.lines if len(line.get_xdata()) and np.isfinite(line.get_xdata()).all()]
     lines = {(line.get_marker(), len(line.get_xdata()), line.get_ydata()[-1]): line for line in drawn}
     colours: dict[Verdict, str] = {}
     shapes = {OPEN: "o", FASTER: "o", SLOWER: "s", SAME: "D"}
@@ -524,9 +523,8 @@ def test_a_forest_against_a_naive_one(far: float) -> None:
     legend = legend_of(ax)
     assert words(legend.get_texts()) == [f"{n} {verdict}" for verdict, n in counts.items()]
     shown = [(line.get_marker(), line.get_markersize(), line.get_color()) for line in legend.get_lines()]
-    assert shown == [
-        (shapes[of], canvas.MARK, colours[of]) for of in (FASTER, SLOWER, SAME, OPEN)
-    ]  # as in the rows
+    in_rows = [(shapes[of], canvas.MARK, colours[of]) for of in (FASTER, SLOWER, SAME, OPEN)]
+    assert shown == in_rows
     assert {line.get_markersize() for line in drawn if line.get_marker() in "osD<>"} == {canvas.MARK}
     assert not any(tick.tick1line.get_visible() for tick in ax.yaxis.get_major_ticks())
     label = "speedup of new over old, right is faster\n(median; each bound holds at 95 %)"
@@ -673,16 +671,15 @@ def test_a_violin_against_its_densities() -> None:
     widths = [figure.get_size_inches()[0] for figure in shown]
     assert widths == sorted(widths)
     assert 4 < widths[0] < 5 < 15 < widths[-1] < 16
-    for names, turned in (
-        ("abcdefgh", False),
-        ("abcdefghi", True),
-        (["n" * 14], False),
-        (["m", "n" * 15], True),
+    level, turned = (False, "center"), (True, "right")
+    for names, way in (
+        ("abcdefgh", level),
+        ("abcdefghi", turned),
+        (["n" * 14], level),
+        (["m", "n" * 15], turned),
     ):
         some = plot.violins(dict.fromkeys(names, X[:9]), ax=axes()).get_xticklabels()
-        assert {(label.get_rotation() > 0, label.get_horizontalalignment()) for label in some} == {
-            (turned, "right" if turned else "center")
-        }
+        assert {(label.get_rotation() > 0, label.get_horizontalalignment()) for label in some} == {way}
 
 
 def test_states_of_runs_by_two_metrics() -> None:
@@ -691,11 +688,8 @@ def test_states_of_runs_by_two_metrics() -> None:
     state = (rng.random(200) < 0.3).astype(int)
     time = np.exp(rng.normal(0.0, 0.1, 200)) * (1 + state)
     faults = rng.poisson(3.0, 200) + 100.0 * state
-    runs = {
-        "old": (time, faults, state),
-        "new": (2 * time, faults + 1, 1 - state),
-        "third": (time, faults, state),
-    }
+    old, new = (time, faults, state), (2 * time, faults + 1, 1 - state)
+    runs = {"old": old, "new": new, "as old": old}
     figure = plot.ellipses(runs, axes=("ms", "#"))
     for ax, (of, counts, states) in zip(figure.axes, runs.values(), strict=True):
         assert (ax.get_xscale(), ax.get_yscale(), ax.get_ylabel()) == ("log", "linear", "#")
