@@ -165,7 +165,7 @@ def plain_log_ticks(axis: Axis) -> None:
     from matplotlib.ticker import AutoLocator, FuncFormatter, LogLocator, NullLocator
 
     low, high = sorted(axis.get_view_interval())
-    powers = math.log10(high / low)
+    powers = math.log10(high) - math.log10(low)
     subs = (1.0, 2.0, 5.0) if powers < 4 else (1.0,)
     axis.set_major_locator(LogLocator(subs=subs) if powers > 1 else AutoLocator())
     axis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
