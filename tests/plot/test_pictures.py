@@ -77,6 +77,9 @@ def test_histogram_has_area_one_and_the_components_add_up() -> None:
     ((rug,), (whole,)) = curves(ax, "_rug"), curves(ax, "mixture")
     assert sorted(rug[:, 0]) == sorted(X)
     components = curves(ax, "_component")
+    filled = [c.get_paths()[0].vertices for c in ax.collections if isinstance(c, PolyCollection)]
+    for area, edge in zip(filled, components, strict=True):
+        assert {*map(tuple, edge.tolist())} <= {*map(tuple, np.asarray(area).tolist())}
     assert len(components) == 2
     assert {10.0, 14.0} <= {*whole[:, 0].tolist()}  # no peak is cut off
     assert (*whole[[0, -1], 0],) == ax.get_xlim()
