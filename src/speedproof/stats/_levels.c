@@ -451,7 +451,7 @@ static PyObject *apart(PyObject *self, PyObject *arguments) {
             const int low = x[i] <= border;
             const int mostly = (x[at - 1] <= border) + (x[at] <= border) + (x[at + 1] <= border) > 1;
             few += low;
-            /* Only the unit_of_all values may be odd. */
+            /* Only the outermost values may be odd. */
             if (low != mostly && x[i] > ordered[margin - 2] && x[i] < ordered[n - margin + 1]) follow = 0;
             runs += i > 0 && low != (x[i - 1] <= border);
             if (i > 0 && mostly != before) {
