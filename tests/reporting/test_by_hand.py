@@ -852,29 +852,88 @@ def test_speedups_of_hpt_with_all_digits() -> None:
         assert told == [[*row, *more[i : i + 1]] for i, row in enumerate(rows)]
 
 
-@pytest.mark.parametrize(("varied", "said"), [
-    (None, ""), (True, "Every pair had fresh builds, layouts varied: this is said of the code."),
-    (False, "One build of each commit: this is said of these builds; {seed} in --build varies the layout."),
+def changed_in(of: Any, fields: dict[str, Any]) -> Any:
+    """A result with those of some fields that it has."""
+    return replace(of, **{name: fields[name] for name in of.__struct_fields__ if name in fields})
+
+
+LEVELS = {"v1": 1.0, "a": 1.01, "b": 1.3, "c": 1.31, "v2": 1.3}
+BISECTED = sp.bisect(list(LEVELS), LEVELS.__getitem__, seed=1)
+STEP: dict[str, Any] = {
+    "step": 1.25, "step_low": 1.125, "step_high": 1.5, "change": 1.25, "change_low": 1.125, "change_high": 1.5,
+    "rest_low": math.nan, "rest_high": math.nan, "second": 0.0, "pairs": 10, "tick": 0.0,
+}  # fmt: skip
+GAIN = {"step": 0.5, "step_high": 1.0, "change": 0.8, "change_low": 0.5, "change_high": 1.5}
+MAYBE: dict[str, Any] = {"outcome": BisectionOutcome.OPEN, "credible": (1, 2), "skipped": (1,)}
+NOTHING: dict[str, Any] = {"outcome": BisectionOutcome.NOTHING, "change_low": 0.8, "change_high": 1.0625}
+UNPROVEN: dict[str, Any] = {"outcome": BisectionOutcome.UNPROVEN, "change_low": 0.0, "change_high": math.inf}
+FIRST, AGAINST = "v2 against v1: ", "1.25x slower, at least 1.12x (95 % confidence)"
+RUNS = "20 runs in random pairs, 5 commits."
+CANCEL = "Changes that cancel each other are not excluded."
+OPEN_STEP = ["The commits that could be it (95 %):", "a (left out)", "b", f"{FIRST}{AGAINST}"]
+NOISE = {"noise": 0.0234, "visible": 0.0512, "enough_noise": 0.0123}
+
+
+@pytest.mark.parametrize(("fields", "more", "told"), [
+    ({}, {}, ["b is the first slow commit", f"against its parent: {AGAINST}", f"{FIRST}{AGAINST}", RUNS]),
+    (GAIN, {"metric": "rss", "varied": False, "skipped": (1, 3)}, [
+        "rss: b is the first better commit",
+        "against its parent: 2.00x better, too coarsely timed for a bound (95 % confidence)",
+        f"{FIRST}about 1.25x better", RUNS.replace(".", "; 2 left out."),
+        "One build of each commit: this is said of these builds; {seed} in --build varies the layout."]),
+    ({"second": 0.8765, "varied": True}, {}, [
+        "b is the first slow commit", f"against its parent: {AGAINST}", f"{FIRST}{AGAINST}",
+        "There may be another change (88 % likely): bisect before and after this commit.",
+        "20 builds paired at random, 5 commits.",
+        "Every pair had fresh builds, layouts varied: this is said of the code."]),
+    (NOTHING, {"varied": False}, [
+        "Nothing changed by 1 % or more between the ends.",
+        f"{FIRST}1.07x slower to 1.25x faster, proven (95 % confidence)", CANCEL, RUNS,
+        "One build of each commit: this is said of these builds; {seed} in --build varies the layout."]),
+    *((NOTHING | {"change_low": low, "change_high": high}, {"culprit": None, "varied": False}, [
+        "Nothing changed by 1 % or more between the ends.", f"{FIRST}{said}, proven (95 % confidence)", CANCEL,
+        RUNS,
+    ]) for low, high, said in (
+        (1.0, 1.0, "equal"), (1.0, 1.0625, "1.00x to 1.07x slower"), (0.8, 1.0, "1.00x to 1.25x faster"),
+    )),
+    (UNPROVEN, {"more_runs": 34.0}, ["Undecided: no change is proven (needs about 40 more runs).", RUNS]),
+    (UNPROVEN | {"change_low": 0.8}, {"varied": True, **NOISE}, [
+        "Undecided: no change is proven (from 20 builds on it says how many more it needs).",
+        f"{FIRST}at most 1.25x faster (95 % confidence)",
+        "Builds of one commit scatter by 2.3 %: 20 builds show only changes of 5.1 % or more.",
+        "If they scattered by 1.2 %, 20 builds would be enough for an answer.",
+        "20 builds paired at random, 5 commits.",
+        "Every pair had fresh builds, layouts varied: this is said of the code."]),
+    (UNPROVEN | {"change_high": 1.0625}, {**NOISE, "load": "the load is 3 on 2"}, [
+        "Undecided: no change is proven (from 20 runs on it says how many more it needs).",
+        f"{FIRST}from 1.07x slower to any factor faster (95 % confidence)",
+        "Runs of one commit scatter by 2.3 %: 20 runs show only changes of 5.1 % or more.",
+        "If they scattered by 1.2 %, 20 runs would be enough for an answer.", "The load is 3 on 2.", RUNS]),
+    (UNPROVEN | {"tick": 0.0234}, {"more_runs": 34.0, **NOISE}, [
+        "Undecided: no change is proven.",
+        "The times are read in steps of 2.3 %, too coarse for a change of 1 %: let the program do more, or"
+        " measure it finer.", RUNS]),
+    *((MAYBE, {"more_runs": runs}, [
+        f"Undecided: the first slow commit is not confirmed{said}.", *OPEN_STEP,
+        RUNS.replace(".", "; 1 left out."),
+    ]) for runs, said in (
+        (0.0, ""), (1.0, " (needs about 1 more runs)"), (999_999.5, " (needs about 1,000,000 more runs)"), (1e6, ""),
+    )),
+    (MAYBE | {"credible": (0, 1)}, {"varied": True, "more_runs": 34.0}, [
+        "Undecided: the first slow commit is not confirmed (needs about 40 more builds).",
+        OPEN_STEP[0], "v1", OPEN_STEP[1], OPEN_STEP[3], "20 builds paired at random, 5 commits; 1 left out.",
+        "Every pair had fresh builds, layouts varied: this is said of the code."]),
 ])  # fmt: skip
-def test_a_bisection_that_is_open_lists_the_commits(varied: bool | None, said: str) -> None:
-    """The first eight of those that it may be, with what could not be measured; what builds stand for."""
-    levels = {"v1": 1.0, "a": 1.01, "b": 1.3, "c": 1.31, "v2": 1.3}
-    found = replace(sp.bisect(list(levels), levels.__getitem__, seed=1), varied=varied)
-    outlook = replace(found.finding.outlook, more_runs=34.0)
-    of_pair: dict[str, Any] = {"parent": 1, "culprit": 2, "credible": (1, 2), "skipped": (1,), "tick": 0.0}
-    may = replace(found.finding, outcome=BisectionOutcome.OPEN, outlook=outlook, **of_pair)
-    (report,) = replace(found, finding=may).reports()
-    of = "builds paired at random" if varied else "runs in random pairs"
-    more = f"needs about 40 more {of.split()[0]}"
-    head = f"Undecided: the first slow commit is not confirmed ({more})."
-    assert [" ".join(line) for line in lines(report)] == [
-        head, "The commits that could be it (95 %):", "a (left out)", "b", "v2 against v1: about 1.30x slower",
-        f"{2 * may.pairs} {of}, 5 commits; 1 left out.", *([said] if said else []),
-    ]  # fmt: skip
-    for runs, told in ((0.0, False), (1.0, True), (999_999.5, True), (1e6, False)):
-        (report,) = replace(found, finding=replace(may, outlook=replace(outlook, more_runs=runs))).reports()
-        assert ("needs about" in report.headline[0].text) is told
-    many = replace(may, credible=(*range(1, 12),), skipped=())
+def test_what_a_bisection_says(fields: dict[str, Any], more: dict[str, Any], told: list[str]) -> None:
+    """The commit and its size with what is proven of it, what else may be, why it is open, and of what it is said."""
+    given = {**STEP, "parent": 1, "culprit": 2, **fields, **more}
+    outlook = {"noise": 0.0, "more_runs": math.nan, "enough_noise": math.nan, "visible": math.nan} | given
+    finding = changed_in(BISECTED.finding, given | {"outlook": changed_in(BISECTED.finding.outlook, outlook)})
+    found = changed_in(BISECTED, given | {"finding": finding, "file": "my b.jsonl"})
+    (report,) = found.reports()
+    assert report.hints == ("Go on: speedproof bisect --resume 'my b.jsonl'",) * finding.open
+    assert [" ".join(line) for line in lines(replace(report, hints=()))] == told
+    many = replace(finding, outcome=BisectionOutcome.OPEN, credible=(*range(1, 12),), skipped=())
     (report,) = replace(found, finding=many, commits=tuple(f"c{i}" for i in range(13))).reports()
     expected = [*(f"c{i}" for i in range(1, 9)), "... 3 more"]
     assert [text.text.strip() for text in report.headline[2:-1]] == expected

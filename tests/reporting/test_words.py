@@ -21,7 +21,7 @@ from speedproof.protocols.pair import Rules
 from speedproof.protocols.results import Needed
 from speedproof.reporting.formats.html.panels import ratio_axis
 from speedproof.reporting.history import brief_commit
-from speedproof.reporting.model import Cell, Column, Report, Row, Table
+from speedproof.reporting.model import Cell, Column, Report, Row, Table, Text
 from speedproof.reporting.names import (
     benchmark_column,
     common_prefix,
@@ -92,6 +92,16 @@ def test_a_chance_is_told_in_whole_percent(share: float) -> None:
 
 
 BYTES = np.linspace(1e6, 1.1e6, 12)
+NAME = Column("name", names=True)
+ALIGNED = Table.of(
+    (NAME, Column("n", right=True), Column("said"), Column("")),
+    [("a", "1", "x", ""), ("long", "1000", Cell("runs over", spans=True), ""), ("b", "20", "", "end"),
+     ("c", "", "", "")],
+)  # fmt: skip
+REMARKS = Table.of(
+    (NAME, Column("time", right=True), Column("")),
+    [("b1", "1 s", "a remark that is longer than the width is"), ("b", "2 s", "x")],
+)
 SAID: list[tuple[Callable[..., object], tuple[object, ...], object]] = [
     # A forecast is rounded up to the two digits that it is good for.
     *((about, (needed, "old", "new"), told) for needed, told in (
@@ -145,9 +155,27 @@ SAID: list[tuple[Callable[..., object], tuple[object, ...], object]] = [
     (interval, (Estimate(1.00005, 1.00001, 1.0001, 0.95),), "1.00005x faster [1.00001x, 1.0001x]"),
     # Only times and rates are fast or slow.
     (change, (compare_medians(Sample(BYTES, "B"), Sample(BYTES / 2, "B"), Rules()),), "2.00x better"),
-    # A hint that would be too long for a line begins the next one.
-    (render, (Report("", (), hints=("alpha beta", "gamma delta")), 24), "\nalpha beta   gamma delta\n"),
-    (render, (Report("", (), hints=("alpha beta", "gamma delta")), 23), "\nalpha beta\ngamma delta\n"),
+    # Columns are aligned; what has no room beside a row goes below, and what is said at the end of a line, too.
+    (render, (Report("", (), (ALIGNED,)),),
+     "\nname     n  said\na        1  x\nlong  1000  runs over\nb       20        end\nc\n"),
+    (render, (Report("", (), (REMARKS,)), 20),
+     "\nname  time\nb1     1 s\n    a remark that is\n    longer than the\n    width is\nb      2 s  x\n"),
+    *((render, (Report("", *of), width), told) for of, width, told in (
+        (((), (), (), ("alpha beta", "gamma delta")), 24, "\nalpha beta   gamma delta\n"),
+        (((), (), (), ("alpha beta", "gamma delta")), 23, "\nalpha beta\ngamma delta\n"),
+        (((Text("alpha beta", "", "(95 %)"),),), 20, "alpha beta    (95 %)\n"),
+        (((Text("alpha beta", "", "(95 %)"),),), 19, "alpha beta\n(95 %)\n"),
+        (((), (), (Text("one"), Text("alpha beta")), ("--all",)), 19, "\none\nalpha beta    --all\n"),
+        (((), (), (Text("one"), Text("alpha beta")), ("--all",)), 18, "\none\nalpha beta\n--all\n"),
+        (((), (), (Text("alpha", "", "(1)"),), ("--all",)), 80, "\nalpha    (1)\n--all\n"),
+        (((Text("h"),), (), (Text("n"),)), 80, "h\nn\n"),
+        (((Text("h"),), (), (), (), (Report("More", (Text("m"),)), Report("", (Text("k"),)))), 80,
+         "h\n\nMore\nm\n\nk\n"),
+        (((Text("  alpha beta"),),), 9, "  alpha\n  beta\n"), (((Text("日本語日本語"),),), 6, "日本語\n日本語\n"),
+        (((Text("alpha-beta"),),), 8, "alpha-be\nta\n"),
+        (((Text("see 'speedproof run a b'"),),), 10, "see\n'speedproof run a b'\n"),
+    )),
+    (wrapped, ("  alpha beta", 9), ["  alpha", "    beta"]),
     # Commands lose whole words.
     (spoken, (["pdu --top-down tmp.sample", "dust --no-progress --reverse tmp.sample"],),
      ["pdu --top-down", "dust --no-progress --reverse"]),
@@ -272,6 +300,10 @@ def test_what_goes_first_where_there_is_little_room() -> None:
     stages: list[tuple[str, int, str, str]] = []
     for width in range(140, 20, -1):
         head, *lines = filter(None, render(Report("", (), (table,)), width).splitlines())
+        if (room := re.search(r"COLUMNS=(\d+)", " ".join(lines))) is not None:
+            for less in (0, 1):  # what is named has room there, and not before
+                wider = render(Report("", (), (table,)), int(room[1]) - less).splitlines()[1]
+                assert all(c.title in wider for c in columns[2:] if c.title not in head) is (less == 0)
         assert max(map(len, [head, *lines[:3]])) <= width
         shown = [re.split("  +", line) for line in lines[:3]]
         gone = "".join(column.title[1] for column in columns[2:] if column.title not in head)

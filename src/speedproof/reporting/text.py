@@ -140,7 +140,7 @@ def _table(table: Table, width: int, *, paint: Paint) -> Iterator[str]:
         below = table.of_columns([*range(table.repeats), *gone])
         yield from _table(below, width, paint=paint)
     elif shown and gone and (dropped := [table.columns[i].title for i in gone]) != ["runs"]:
-        widths = range(width, 2 * width)
+        widths = range(width, _whole(table, shown).needed)
         enough = bisect_left(widths, True, key=lambda wide: {*gone} <= {*_layout(table, shown, wide).kept})
         least = max(width - _AROUND, len(dropped[0]))
         for some in (", ".join(dropped), enumerate_names(dropped, room=least)):
@@ -208,7 +208,7 @@ def _layout(table: Table, rows: Sequence[Row], width: int) -> _Layout:
     # What is dropped last stays beside short names: it is what the table is for.
     steps += [(count, _BREVITY, _SHORTER) for count in range(early, every + 1)]
     steps += [(every, _BREVITY, _SHORTEST)]
-    laid = _laid(table, rows, tuple(range(len(table.columns))), 0, None, brief=False)
+    laid = _whole(table, rows)
     if laid.needed <= width:
         return laid
 
@@ -234,6 +234,10 @@ def _layout(table: Table, rows: Sequence[Row], width: int) -> _Layout:
     plain = [replace(row, cells=(*row.cells[:-1], Cell(""))) for row in rows]
     laid = _layout(table, plain, width)
     return replace(laid, texts=[[*texts[:-1], end] for texts, end in zip(laid.texts, ends, strict=True)])
+
+
+def _whole(table: Table, rows: Sequence[Row]) -> _Layout:
+    return _laid(table, rows, tuple(range(len(table.columns))), 0, None, brief=False)
 
 
 def _laid(
