@@ -137,3 +137,13 @@ def parse(argv: Sequence[str]) -> Any:
         parent = click.Context(asked, parent, info_name=argv[0])
         asked, words = asked.actions[words[0]], words[1:]
     return asked.asked_of(asked.make_context(asked.name, words, parent=parent))
+
+
+def what_goes(report: Report) -> list[str]:
+    """The columns of the main table in the order in which they go where there is less and less room."""
+    gone: list[str] = []
+    table = report.tables[-1]
+    for width in range(140, 30, -1):
+        head = re.split("  +", render(Report("", (), (table,)), width).splitlines()[1].strip())
+        gone += [c.title for c in table.columns if c.drop and c.title not in (*head, *gone)]
+    return gone

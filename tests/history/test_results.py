@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 from scipy import stats
-from tests.command import write
+from tests.command import what_goes, write
 from tests.history.measured import COMMITS, KNOWN, followed
 
 import speedproof as sp
@@ -23,10 +23,18 @@ from speedproof.data.suite import Key
 from speedproof.history.alarms import EVERY, LAST, HistoryAlarm, beyond_changes, find_alarms, value_of_return
 from speedproof.history.changes import find_history_changes
 from speedproof.history.commits import Commit, Followed
-from speedproof.history.rows import Announced, StoredSeries, Triage
+from speedproof.history.rows import Announced, QueriedSample, StoredSeries, Triage
 from speedproof.history.tracks import Track
-from speedproof.reporting.history import alarm_report, at_least, overview, today_of, track_report
+from speedproof.reporting.history import (
+    alarm_report,
+    at_least,
+    measured_report,
+    overview,
+    today_of,
+    track_report,
+)
 from speedproof.reporting.history_results import AlarmResult, HistoryResult, by_commit
+from speedproof.reporting.model import Report
 from speedproof.reporting.text import render
 
 ALL = tuple(commit.sha for commit in COMMITS)
@@ -492,6 +500,163 @@ def test_a_commit_stands_while_one_of_its_changes_does() -> None:
         apart = replace(found, changes=many, tracks=(*tracks, replace(tracks[0], basis="bee")))
         first, *_, last = (text.text for text in overview(apart, each=each).notes)
         assert (first.split(":")[0], last) == ("2 machines are followed apart", f"... {told}")
+
+
+def told(report: Report) -> list[str]:
+    """The lines of a report on a wide terminal, each column one blank apart."""
+    return [" ".join(line.split()) for line in render(report, 200).splitlines() if line]
+
+
+SUBJECTS = ("Four and twenty letters.", "Five and twenty of letters")
+TWENTY = tuple(
+    replace(commit, subject=SUBJECTS[i % 2], author="Ann" * (i % 3 == 0))
+    for i, commit in enumerate(COMMITS[:20])
+)
+OF = {
+    k: StoredSeries(k, Key(name, metric), unit, metric == "rate")
+    for k, (name, metric, unit) in enumerate(
+        (("sort", "time", "s"), ("hash", "rss", "B"), ("parse", "rate", "B/s"), ("idle", "time", "s"))
+    )
+}
+STEPS = ({10: 1.25}, {10: 0.8}, {10: 1.5, 15: 1 / 1.5}, {})
+TRACKS = followed(
+    *(
+        [sum(math.log(by) for at, by in of.items() if at <= i) + 0.001 * (i * 7 % 5 - 2) for i in range(20)]
+        for of in STEPS
+    ),
+    commits=TWENTY,
+)
+ASSIGNED, BLESSED = (
+    Triage(ALL[10], name, state, reason, "me", "2026-02-03T04:05:06")
+    for name, state, reason in (("sort", "assigned", "Bob"), ("hash", "blessed", "planned"))
+)
+
+
+def test_a_history_in_words() -> None:
+    """Each change with its size, what is proven, where it may be, what became of it and who looks after it."""
+    sort, hashed, parsed, back = changes = find_history_changes(TRACKS)
+    found = HistoryResult("s.db", 0.95, TWENTY, OF, TRACKS, changes, (ASSIGNED, BLESSED), None)
+    head = "commit benchmark change today at least trend subject author"
+    risk = "Risk of showing a change if nothing changed: at most 5 % over all benchmarks."
+    newest = "15aaaaaaa parse (rate) 1.50x worse stands 1.49x ▁▁▁▁▁▁███▁▁▁ Five and twenty of lett… Ann"
+    hints = "One commit: speedproof history --commit COMMIT One benchmark: speedproof history show NAME"
+    assert told(overview(found)) == [
+        "4 changes in 4 benchmark metrics over 20 commits", risk, head, newest,
+        f"10aaaaaaa 3 benchmarks 1.25x worse, to 1.50x better 1 of 3 stand, Bob on it {SUBJECTS[0]}", hints,
+    ]  # fmt: skip
+    assert told(overview(found, each=True))[3:-1] == [
+        newest, f"10aaaaaaa parse (rate) 1.50x better undone at 15aaaaaaa 1.49x ▁▁▁▁▁▁███▁▁▁ {SUBJECTS[0]}",
+        f"10aaaaaaa sort 1.25x slower stands, Bob on it 1.24x ▁▁▁▁▁▁██████ {SUBJECTS[0]}",
+        f"10aaaaaaa hash (rss) 1.25x better blessed 1.24x ██████▁▁▁▁▁▁ {SUBJECTS[0]}",
+    ]  # fmt: skip
+    wide = replace(sort, earliest=TWENTY[8], latest=TWENTY[12], possible=(8, 12))
+    at = "10aaaaaaa sort 1.25x slower stands{} 1.24x 08aaaaaaa to 12aaaaaaa ▁▁▁▁▁▁██████"
+    one = replace(found, changes=(wide,), followed=Followed(line=ALL, options=" --store x"))
+    assert told(overview(one, each=True, of=4)) == [
+        "1 of 4 changes in 4 benchmark metrics over 20 commits", risk, f"10aaaaaaa {SUBJECTS[0]}",
+        "assigned of sort: Bob (me, 2026-02-03)", "blessed of hash: planned (me, 2026-02-03)",
+        "commit benchmark change today at least possible since trend", at.format(", Bob on it"),
+        "Which commit made sort slower: speedproof bisect 07aaaaaaa..12aaaaaaa -- COMMAND"
+        " One benchmark: speedproof history show NAME --store x",
+    ]  # fmt: skip
+    bees = tuple(replace(TRACKS[k], basis="bee") for k in (0, 2))
+    apart = replace(
+        found, tracks=(*TRACKS, *bees), changes=(wide, replace(back, track=bees[1])), decisions=()
+    )
+    assert told(overview(apart))[2:5] == [
+        "commit benchmark change machine today at least possible since trend subject author",
+        newest.replace("stands", "bee stands"),
+        f"{at.format('').replace('stands', 'ant stands')} {SUBJECTS[0]}",
+    ]
+    assert what_goes(overview(apart)) == ["author", "subject", "trend", "possible since", "at least"]
+    (sheet, *_) = track_report(found).sections
+    assert sheet.title == "sort (time), on ant: 20 commits"
+    assert told(sheet) == [
+        "▁" * 10 + "█" * 10, "commit value sessions subject",
+        *(f"{i}aaaaaaa 1.2{part} s 1 {SUBJECTS[i % 2]}"
+          for i, part in zip(range(10, 20), ("48", "50", "53", "49", "51") * 2, strict=True)),
+        "... 10 earlier commits: --all",
+    ]  # fmt: skip
+    assert len(told(track_report(found, everything=True).sections[0])) == 22
+    for today, state in (
+        (1.25 * math.exp(0.0009), "stands"), (1.1, "still 1.10x"), (1.3, "now 1.30x slower"),
+        (0.8, "now 1.25x faster"),
+    ):  # fmt: skip
+        assert today_of(found, replace(sort, today=today)) == state
+    assert today_of(replace(found, decisions=()), replace(hashed, today=1.25)) == "now 1.25x worse"
+    assert today_of(found, replace(parsed, today=0.8, undone=None)) == "now 1.25x worse"
+
+
+def test_alarms_in_words() -> None:
+    """A row each with what is known of it, how rare they are without a change, and what to do next."""
+    alarms = [
+        HistoryAlarm(TRACKS[k], TWENTY[9], TWENTY[10], TWENTY[12], by, None, True, None, (10, (10, 10)))
+        for k, by in ((0, 1.25), (1, 0.8), (2, 1.5), (0, 1.3))
+    ]
+    some = (
+        alarms[0], replace(alarms[1], confirmed=False, raised=TWENTY[13]), replace(alarms[2], undone=TWENTY[15]),
+        replace(alarms[3], decision=BLESSED, places=(10, (8, 12))),
+    )  # fmt: skip
+    found = AlarmResult("s.db", 1000.0, 5, 20, 4, OF, some, Followed(line=tuple(c.sha for c in TWENTY)))
+    often = "Without a change a confirmed alarm comes about once in 1000 commits, an unconfirmed one in 50"
+    assert told(alarm_report(found)) == [
+        "4 alarms in 4 benchmark metrics, last 5 commits of 20", f"{often} commits.",
+        "since benchmark about raised at state today possible since",
+        "10aaaaaaa sort 1.25x slower 12aaaaaaa confirmed",
+        "10aaaaaaa hash (rss) 1.25x better 13aaaaaaa unconfirmed",
+        "10aaaaaaa parse (rate) 1.50x better 12aaaaaaa confirmed undone",
+        "10aaaaaaa sort 1.30x slower 12aaaaaaa confirmed blessed 08aaaaaaa to 12aaaaaaa",
+        "Measure again: speedproof history confirm 10aaaaaaa --benchmark hash --decide-by rss -- COMMAND"
+        " Accept: speedproof history bless 10aaaaaaa",
+    ]  # fmt: skip
+    assert what_goes(alarm_report(found)) == ["today", "raised at", "possible since"]
+    for commits in (10, 11):
+        (head, _, *few) = told(alarm_report(replace(found, alarms=(), commits=commits, last=40)))
+        assert (head, bool(few)) == (f"No alarm in 4 benchmark metrics, last {commits} commits", commits < 11)
+    alone = "sort 1.25x slower since 10aaaaaaa{0}, hash (rss) 1.25x better since 10aaaaaaa{0}, parse (rate)"
+    history = HistoryResult("s.db", 0.95, TWENTY, OF, TRACKS, (), (), None)
+    for count, machines, more in ((4, False, " and 1 more"), (3, True, " on ant")):
+        of = replace(history, alarms=tuple(alarms[:count]), followed=Followed(apart=machines))
+        lines = told(overview(of))
+        assert lines[0].endswith(f" over 20 commits; the watch has confirmed {count} alarms")
+        named = alone.format(" on ant" * machines)
+        assert lines[2] == f"Confirmed by 'history watch' alone: {named} 1.50x better since 10aaaaaaa{more}."
+
+
+def test_samples_of_a_history_in_words() -> None:
+    rows = [
+        QueriedSample(
+            *(
+                commit,
+                "",
+                "",
+                name,
+                metric,
+                unit,
+                n,
+                median,
+                *ends,
+                False,
+                machine,
+                "s1",
+                "2026-02-03T04:05:06",
+                "",
+            )
+        )
+        for commit, name, metric, unit, n, median, ends, machine in (
+            (ALL[0], "sort", "time", "s", 9, 0.01234, (0.012, 0.013), "ant"),
+            ("v1", "hash", "rss", "B", 12, 2.5e6, (None, None), "bee"),
+        )
+    ]
+    report = measured_report(rows, "s.db", cut=True)
+    assert told(report) == [
+        "The last 2 samples (--all, or -o rows.csv)", "commit benchmark median 95 % interval n measured machine",
+        "00aaaaaaa sort 12.34 ms 12.00 ms to 13.00 ms 9 2026-02-03 04:05 ant",
+        "v1 hash (rss) 2.384 MiB 12 2026-02-03 04:05 bee",
+    ]  # fmt: skip
+    assert what_goes(report) == ["machine", "95 % interval", "n", "measured"]
+    assert told(measured_report(rows[:1], "s.db", cut=False))[0] == "1 sample"
+    assert told(measured_report([], "s.db", cut=False)) == ["0 samples"]
 
 
 def test_results_print_themselves(tmp_path: Path) -> None:

@@ -35,7 +35,7 @@ from speedproof.protocols.modes import MatchedMode, ModeComparison
 from speedproof.protocols.pair import Rules
 from speedproof.protocols.planning import Calibration, PlannedSize, PowerPlan, RunPlan, RunsForPower
 from speedproof.protocols.questions import QUESTIONS
-from speedproof.protocols.results import WITHHELD, Comparison, Needed, RSpeedup, Verdict
+from speedproof.protocols.results import SEQUENTIAL, WITHHELD, Comparison, Needed, RSpeedup, Verdict
 from speedproof.reporting import planning
 from speedproof.reporting.corpus import compared as corpus_report
 from speedproof.reporting.corpus import contents, modelled, table_of
@@ -54,7 +54,7 @@ from speedproof.reporting.why import beside_over, over_report
 from speedproof.stats.estimate import Estimate
 from speedproof.stats.sequential import SequentialResult
 
-QUESTION = SessionQuestion(stop_rules())
+QUESTION, A = SessionQuestion(stop_rules()), Assumption
 FASTER, SLOWER, UNDECIDED = Verdict.FASTER, Verdict.SLOWER, Verdict.UNDECIDED
 
 
@@ -482,6 +482,57 @@ def test_the_worst_of_a_gate_stands_first() -> None:
     assert ({row.outcome for row in fails.tables[0].rows}, fails.good) == ({"failed"}, False)
 
 
+def test_what_stands_beside_a_row_of_a_gate() -> None:
+    """The mean that goes the other way, else slow runs, else values that are not positive, else its medians."""
+    often: dict[str, Any] = {"slow_runs": (0.2, 1.5)}
+    zeros: dict[str, Any] = {"checks": (Note(A.POSITIVE_VALUES),)}
+    paired: dict[str, Any] = {"protocol": "typical", "speedup": Estimate(1.2, 1.1, 1.3, 0.95)}
+    mean = Estimate(0.8, 0.7, 0.9, 0.95)
+    passed, failed = (
+        judged("p", PASS, REGRESSION, (1.05, 1.1, 1.2)),
+        judged("f", FAIL, REGRESSION, (0.7, 0.8, 0.9)),
+    )
+    opened = judged("o", OPEN, REGRESSION, (0.9, 1.0, 1.1))
+    takes = "20 % of runs take 1.50x"
+    rows = {
+        "mean": (passed, mean, often | zeros | paired, (f"on average 1.25x slower: {takes}", "warning")),
+        "slow": (failed, None, often | zeros | paired, (takes, "warning")),
+        "zeros": (failed, None, zeros | paired, ("values that are not positive", "warning")),
+        "seen": (passed, None, paired, ("medians 1.10x", "dim")),
+        "open": (opened, None, paired, ("medians 1.00x", "dim", "")),
+        "odd": (opened, None, zeros, ("values that are not positive", "warning")),
+        "bare": (passed, None, {}, ("", "dim")),
+    }  # fmt: skip
+    made = [
+        (replace(row, average=average), c)
+        for name, ((row, c), average, fields, _) in rows.items()
+        for row, c in [changed((row, c), benchmark=name, **fields)]
+    ]
+    (table,) = gate_report(decided(*made), everything=True).tables
+    assert [(c.title, c.drop) for c in table.columns if c.drop] == [("proven", -1)]
+    assert {row.name: row for row in table.rows}.keys() == rows.keys()
+    for row in table.rows:
+        cell, (judged_row, *_, told) = row.cells[-1], rows[row.name]
+        assert (cell.text, cell.style, *cell.shorter) == told
+        outcome = judged_row[0].outcome
+        assert row.cells[4].style == {PASS: "", FAIL: "bad", OPEN: "warning"}[outcome]
+        assert (row.outcome, row.kind) == ({PASS: "passed", FAIL: "failed", OPEN: "undecided"}[outcome],) * 2
+        assert row.cells[4].speedup == made[[*rows].index(row.name)][1].certified
+    lost = tuple(Absent(f"x{i}", "time", "gone; see", FAIL) for i in range(13))
+    for limits in (False, True):
+        others = [judged("tight", FAIL, EQUIVALENCE, (1.1, 1.2, 1.3))] * limits
+        (table,) = gate_report(
+            decided(*others, judged("c", FAIL, REGRESSION, (0.7, 0.8, 0.9)), absent=lost)
+        ).tables
+        assert [row.name for row in table.rows if row.folded] == ["x12"]
+        assert {len(row.cells) for row in table.rows} == {len(table.columns)} == {6 + limits}
+        assert [table.rows[0].cells[4].at(level) for level in range(3)] == [
+            "gone; see",
+            "gone",
+            "nothing to compare",
+        ]
+
+
 ONE = judged("a", PASS, REGRESSION, (0.99, 1.0, 1.1))
 TWO = judged("b", OPEN, REGRESSION, (0.9, 1.0, 1.1))
 LOST = judged("c", FAIL, REGRESSION, (0.7, 0.75, 0.8))
@@ -533,11 +584,15 @@ def test_the_answer_of_a_gate(rows: list[Judged], fields: dict[str, Any], told: 
 ])  # fmt: skip
 def test_the_risk_of_a_gate(rows: int, rules: dict[str, Any], told: str) -> None:
     made = gate_report(
-        decided(*[ONE] * rows, rules=replace(RULES, **rules), ignored=("i",), added=("n", "m"))
+        decided(*[ONE] * rows, rules=replace(RULES, **rules), ignored=(*"ijkl",), added=("n" * 28, "m" * 30))
     )
     notes = [text.text for text in made.notes]
     assert notes[-1] == told
-    assert notes[:2] == ["New, not judged: n, m.", "Ignored by the settings: i."]
+    named = f"New, not judged: {'n' * 28}, {'m' * 30}."
+    assert notes[:2] == [named, "Ignored by the settings: i, j, k and 1 more."]
+    looked = decided(*[changed(ONE, test=SEQUENTIAL)] * rows, rules=replace(RULES, **rules))
+    often = rules.get("looks", 1) == 1 and rules.get("multiplicity") != "bh"
+    assert (", however often one looks." in gate_report(looked).notes[-1].text) is often
     looks = rules.get("looks", 1)
     assert (f"Look 1 of {looks} decided." in notes) == (looks > 1)
 
@@ -766,9 +821,6 @@ def test_a_gate_of_several_candidates_names_what_tells_rows_apart() -> None:
     assert {(len(row.cells), row.folded) for row in table.rows} == {(len(table.columns), False)}
 
 
-A = Assumption
-
-
 @pytest.mark.parametrize(("notes", "told"), [
     ([Note(A.TWO_MEASUREMENTS, "", ("old", "new"))],
      "old and new hold the same values: one measurement, given twice"),
@@ -917,7 +969,8 @@ NOISE = {"noise": 0.0234, "visible": 0.0512, "enough_noise": 0.0123}
         f"Undecided: the first slow commit is not confirmed{said}.", *OPEN_STEP,
         RUNS.replace(".", "; 1 left out."),
     ]) for runs, said in (
-        (0.0, ""), (1.0, " (needs about 1 more runs)"), (999_999.5, " (needs about 1,000,000 more runs)"), (1e6, ""),
+        (0.0, ""), (1.0, " (needs about 1 more runs)"), (999_999.5, " (needs about 1,000,000 more runs)"),
+        (1e6, ""),
     )),
     (MAYBE | {"credible": (0, 1)}, {"varied": True, "more_runs": 34.0}, [
         "Undecided: the first slow commit is not confirmed (needs about 40 more builds).",
@@ -925,7 +978,7 @@ NOISE = {"noise": 0.0234, "visible": 0.0512, "enough_noise": 0.0123}
         "Every pair had fresh builds, layouts varied: this is said of the code."]),
 ])  # fmt: skip
 def test_what_a_bisection_says(fields: dict[str, Any], more: dict[str, Any], told: list[str]) -> None:
-    """The commit and its size with what is proven of it, what else may be, why it is open, and of what it is said."""
+    """The commit and its size with what is proven of it, what else may be, why it is open, and of what it is."""
     given = {**STEP, "parent": 1, "culprit": 2, **fields, **more}
     outlook = {"noise": 0.0, "more_runs": math.nan, "enough_noise": math.nan, "visible": math.nan} | given
     finding = changed_in(BISECTED.finding, given | {"outlook": changed_in(BISECTED.finding.outlook, outlook)})
