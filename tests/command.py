@@ -14,6 +14,7 @@ import click
 import numpy as np
 import numpy.typing as npt
 import pytest
+from msgspec.structs import replace
 
 from speedproof.cli.command import Group
 from speedproof.cli.console import Console, Ticker
@@ -143,7 +144,13 @@ def what_goes(report: Report) -> list[str]:
     """The columns of the main table in the order in which they go where there is less and less room."""
     gone: list[str] = []
     table = report.tables[-1]
-    for width in range(140, 30, -1):
+    for width in range(140, 30, -3):
         head = re.split("  +", render(Report("", (), (table,)), width).splitlines()[1].strip())
         gone += [c.title for c in table.columns if c.drop and c.title not in (*head, *gone)]
     return gone
+
+
+def in_words(report: Report) -> list[str]:
+    """The lines of a report on a wide terminal, its columns one blank apart, without its sections."""
+    shown = render(replace(report, sections=()), 200)
+    return [" ".join(line.split()) for line in shown.splitlines() if line]

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 from scipy import stats
-from tests.command import what_goes, write
+from tests.command import in_words, what_goes, write
 from tests.history.measured import COMMITS, KNOWN, followed
 
 import speedproof as sp
@@ -34,7 +34,6 @@ from speedproof.reporting.history import (
     track_report,
 )
 from speedproof.reporting.history_results import AlarmResult, HistoryResult, by_commit
-from speedproof.reporting.model import Report
 from speedproof.reporting.text import render
 
 ALL = tuple(commit.sha for commit in COMMITS)
@@ -502,11 +501,6 @@ def test_a_commit_stands_while_one_of_its_changes_does() -> None:
         assert (first.split(":")[0], last) == ("2 machines are followed apart", f"... {told}")
 
 
-def told(report: Report) -> list[str]:
-    """The lines of a report on a wide terminal, each column one blank apart."""
-    return [" ".join(line.split()) for line in render(report, 200).splitlines() if line]
-
-
 SUBJECTS = ("Four and twenty letters.", "Five and twenty of letters")
 TWENTY = tuple(
     replace(commit, subject=SUBJECTS[i % 2], author="Ann" * (i % 3 == 0))
@@ -540,11 +534,11 @@ def test_a_history_in_words() -> None:
     risk = "Risk of showing a change if nothing changed: at most 5 % over all benchmarks."
     newest = "15aaaaaaa parse (rate) 1.50x worse stands 1.49x ▁▁▁▁▁▁███▁▁▁ Five and twenty of lett… Ann"
     hints = "One commit: speedproof history --commit COMMIT One benchmark: speedproof history show NAME"
-    assert told(overview(found)) == [
+    assert in_words(overview(found)) == [
         "4 changes in 4 benchmark metrics over 20 commits", risk, head, newest,
         f"10aaaaaaa 3 benchmarks 1.25x worse, to 1.50x better 1 of 3 stand, Bob on it {SUBJECTS[0]}", hints,
     ]  # fmt: skip
-    assert told(overview(found, each=True))[3:-1] == [
+    assert in_words(overview(found, each=True))[3:-1] == [
         newest, f"10aaaaaaa parse (rate) 1.50x better undone at 15aaaaaaa 1.49x ▁▁▁▁▁▁███▁▁▁ {SUBJECTS[0]}",
         f"10aaaaaaa sort 1.25x slower stands, Bob on it 1.24x ▁▁▁▁▁▁██████ {SUBJECTS[0]}",
         f"10aaaaaaa hash (rss) 1.25x better blessed 1.24x ██████▁▁▁▁▁▁ {SUBJECTS[0]}",
@@ -552,7 +546,7 @@ def test_a_history_in_words() -> None:
     wide = replace(sort, earliest=TWENTY[8], latest=TWENTY[12], possible=(8, 12))
     at = "10aaaaaaa sort 1.25x slower stands{} 1.24x 08aaaaaaa to 12aaaaaaa ▁▁▁▁▁▁██████"
     one = replace(found, changes=(wide,), followed=Followed(line=ALL, options=" --store x"))
-    assert told(overview(one, each=True, of=4)) == [
+    assert in_words(overview(one, each=True, of=4)) == [
         "1 of 4 changes in 4 benchmark metrics over 20 commits", risk, f"10aaaaaaa {SUBJECTS[0]}",
         "assigned of sort: Bob (me, 2026-02-03)", "blessed of hash: planned (me, 2026-02-03)",
         "commit benchmark change today at least possible since trend", at.format(", Bob on it"),
@@ -563,7 +557,7 @@ def test_a_history_in_words() -> None:
     apart = replace(
         found, tracks=(*TRACKS, *bees), changes=(wide, replace(back, track=bees[1])), decisions=()
     )
-    assert told(overview(apart))[2:5] == [
+    assert in_words(overview(apart))[2:5] == [
         "commit benchmark change machine today at least possible since trend subject author",
         newest.replace("stands", "bee stands"),
         f"{at.format('').replace('stands', 'ant stands')} {SUBJECTS[0]}",
@@ -571,13 +565,13 @@ def test_a_history_in_words() -> None:
     assert what_goes(overview(apart)) == ["author", "subject", "trend", "possible since", "at least"]
     (sheet, *_) = track_report(found).sections
     assert sheet.title == "sort (time), on ant: 20 commits"
-    assert told(sheet) == [
+    assert in_words(sheet) == [
         "▁" * 10 + "█" * 10, "commit value sessions subject",
         *(f"{i}aaaaaaa 1.2{part} s 1 {SUBJECTS[i % 2]}"
           for i, part in zip(range(10, 20), ("48", "50", "53", "49", "51") * 2, strict=True)),
         "... 10 earlier commits: --all",
     ]  # fmt: skip
-    assert len(told(track_report(found, everything=True).sections[0])) == 22
+    assert len(in_words(track_report(found, everything=True).sections[0])) == 22
     for today, state in (
         (1.25 * math.exp(0.0009), "stands"), (1.1, "still 1.10x"), (1.3, "now 1.30x slower"),
         (0.8, "now 1.25x faster"),
@@ -599,7 +593,7 @@ def test_alarms_in_words() -> None:
     )  # fmt: skip
     found = AlarmResult("s.db", 1000.0, 5, 20, 4, OF, some, Followed(line=tuple(c.sha for c in TWENTY)))
     often = "Without a change a confirmed alarm comes about once in 1000 commits, an unconfirmed one in 50"
-    assert told(alarm_report(found)) == [
+    assert in_words(alarm_report(found)) == [
         "4 alarms in 4 benchmark metrics, last 5 commits of 20", f"{often} commits.",
         "since benchmark about raised at state today possible since",
         "10aaaaaaa sort 1.25x slower 12aaaaaaa confirmed",
@@ -611,13 +605,13 @@ def test_alarms_in_words() -> None:
     ]  # fmt: skip
     assert what_goes(alarm_report(found)) == ["today", "raised at", "possible since"]
     for commits in (10, 11):
-        (head, _, *few) = told(alarm_report(replace(found, alarms=(), commits=commits, last=40)))
+        (head, _, *few) = in_words(alarm_report(replace(found, alarms=(), commits=commits, last=40)))
         assert (head, bool(few)) == (f"No alarm in 4 benchmark metrics, last {commits} commits", commits < 11)
     alone = "sort 1.25x slower since 10aaaaaaa{0}, hash (rss) 1.25x better since 10aaaaaaa{0}, parse (rate)"
     history = HistoryResult("s.db", 0.95, TWENTY, OF, TRACKS, (), (), None)
     for count, machines, more in ((4, False, " and 1 more"), (3, True, " on ant")):
         of = replace(history, alarms=tuple(alarms[:count]), followed=Followed(apart=machines))
-        lines = told(overview(of))
+        lines = in_words(overview(of))
         assert lines[0].endswith(f" over 20 commits; the watch has confirmed {count} alarms")
         named = alone.format(" on ant" * machines)
         assert lines[2] == f"Confirmed by 'history watch' alone: {named} 1.50x better since 10aaaaaaa{more}."
@@ -649,14 +643,14 @@ def test_samples_of_a_history_in_words() -> None:
         )
     ]
     report = measured_report(rows, "s.db", cut=True)
-    assert told(report) == [
+    assert in_words(report) == [
         "The last 2 samples (--all, or -o rows.csv)", "commit benchmark median 95 % interval n measured machine",
         "00aaaaaaa sort 12.34 ms 12.00 ms to 13.00 ms 9 2026-02-03 04:05 ant",
         "v1 hash (rss) 2.384 MiB 12 2026-02-03 04:05 bee",
     ]  # fmt: skip
     assert what_goes(report) == ["machine", "95 % interval", "n", "measured"]
-    assert told(measured_report(rows[:1], "s.db", cut=False))[0] == "1 sample"
-    assert told(measured_report([], "s.db", cut=False)) == ["0 samples"]
+    assert in_words(measured_report(rows[:1], "s.db", cut=False))[0] == "1 sample"
+    assert in_words(measured_report([], "s.db", cut=False)) == ["0 samples"]
 
 
 def test_results_print_themselves(tmp_path: Path) -> None:

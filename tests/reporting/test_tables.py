@@ -1,16 +1,34 @@
 """Tables of states, modes, samples and sizes, read back and held against NumPy."""
 
 import json
+import math
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
-from tests.command import speedproof
+from msgspec.structs import replace
+from tests.command import in_words, speedproof, what_goes
 
 import speedproof as sp
+from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Suite
 from speedproof.reporting import samples
+from speedproof.mixture.results import (
+    Analysis,
+    Answered,
+    Component,
+    Family,
+    FitTest,
+    Indices,
+    Mode,
+    ModeOrder,
+    Questions,
+    Versus,
+)
+from speedproof.reporting.mixtures import report as mixture_report
+from speedproof.reporting.model import Report
 from speedproof.reporting.text import render
 
 GCC = [str(Path(__file__).parents[2] / "examples" / "gcc" / f"{name}.json") for name in ("O2", "O3")]
@@ -78,10 +96,114 @@ def test_a_place_that_is_nothing_beside_the_values_is_zero() -> None:
     assert (told.startswith("b (v): one mode at 0 "), "e-" in told) == (True, False)
 
 
-def test_the_order_of_a_sample_goes_before_its_number_of_runs() -> None:
-    (made,) = sp.model(sp.read(*GCC), bootstrap=0, max_components=2).reports()
-    heads = [render(made, width).split("\n\n")[1].splitlines()[0].split() for width in range(120, 40, -1)]
-    assert {"order" in head for head in heads if "runs" not in head} == {False}
+TEN = Sample(np.array([10.0] * 7 + [20.0] * 3), "s")
+MIXED = Analysis(
+    10, "V", (Component(0.7, 10.0, 0.5), Component(0.3, 20.0, 0.25)), (Mode(10.0, 0.7, 0.9), Mode(20.0, 0.3, 0.9)),
+    -1.0, -100.0, True, 0.5, FitTest(0.1, 0.05, None, 200, 31, False, 8), ModeOrder("blocks", 2, 5.0, 0.01),
+    "so it is", True, True,
+    (Family("Weibull", (("shape", 2.5), ("scale", 15.0)), -40.0, -90.0, 0.2),
+     Family("gamma", (("shape", 3.0),), -60.0, -110.0, None)),
+)  # fmt: skip
+PLAIN = replace(
+    MIXED, modes=MIXED.modes[:1], components=MIXED.components[:1], kind="X", test=None, families=(), note="",
+    resolution=None, compatible=False, at_limit=False, order=ModeOrder("one mode", 1, 1.0, 1.0),
+)  # fmt: skip
+ASKED = Questions((0.99, 0.01, 0.5), ((15.0, "s"),), True, (0.5, "s"), True)
+UNASKED = Answered([], [], [], None)
+ANSWERED = Answered(
+    [(0.99, 20.5), (0.01, 9.5), (0.5, 12.0)], [(20.25, math.inf), (-math.inf, 9.75), (10.0, 20.0)],
+    [(15.0, 0.7)], [[10.0] * 2, [], [20.0]],
+)  # fmt: skip
+INDICES = [
+    Indices((Versus("new", (0.0123456, 0.0234567), (0.25, 0.75)),), (0.11111, 0.22222), 2),
+    Indices((Versus("old", (1.0, 2.0), (0.5, 0.625)),), (0.3, 0.4), 1),
+]
+ONE_SAMPLE = [
+    "sort (old): 2 modes, 70 % of runs at 10 s, 30 % at 20 s; in blocks: drift, frequency or neighbours"
+    " fit rejected (p = 0.05)",
+    "family BIC fit parameters", "Weibull best not rejected (p = 0.2) shape 2.5, scale 15 s",
+    "mixture (2 components) -10.0 rejected (p = 0.05)", "gamma -20.0 shape 3",
+    "component weight mean deviation", "1 70.0 % 10 s 500 ms", "2 30.0 % 20 s 250 ms",
+    f"10 s |█{' ' * 42}▄| 20 s", "So it is.", "Tested on 8 of the 10 values, drawn at random.",
+    "VARCORE's rules: mclust's 2 components, each peak of their density a mode (I4).",
+    "Values lie on a grid of 500 ms; fit and test know of it.",
+    "99 % quantile: 20.5 s by the mixture; by the runs at least 20.25 s, upper limit from 299 runs on (95 % each)",
+    "1 % quantile: 9.5 s by the mixture; by the runs at most 9.75 s, lower limit from 299 runs on (95 % each)",
+    "50 % quantile: 12 s by the mixture; by the runs 10 s to 20 s (95 % each)", "P[X <= 15 s]: 70 %",
+    "Component 1, 2 values: 10 s, 10 s", "Component 3, 1 value: 20 s",
+    "2 components, the largest number tried: there may be more (--max-components).",
+]  # fmt: skip
+OF_ONE = ["component weight mean deviation", "1 70.0 % 10 s 500 ms", ONE_SAMPLE[8]]
+
+
+def mixtures(
+    *of: tuple[str, str, Analysis], asked: Questions = ASKED, answered: Answered = ANSWERED, **more: Any
+) -> Report:
+    models = [(Key(name), version, TEN, analysis) for name, version, analysis in of]
+    indices = more.pop("indices", [None] * len(of))
+    return mixture_report(models, asked, [answered] * len(of), indices, everything=False, details=False)
+
+
+def test_a_mixture_in_words() -> None:
+    """All that is known of a fit, what was asked of it, and that few values a component may be chance."""
+    made = mixtures(("sort", "old", MIXED), indices=[replace(INDICES[0], versus=())])
+    said = [" ".join(line.split()) for line in ONE_SAMPLE]
+    assert in_words(made) == said
+    assert in_words(made.sections[0]) == ["version I4 = peaks", "old 2"]
+    few = replace(PLAIN, modes=(), n=9, components=MIXED.components)
+    none = ["2 30.0 % 20 s 250 ms", ONE_SAMPLE[8], "Fewer than 5 values a component, which may be chance."]
+    for version, of, head, rest in (
+        ("sort", PLAIN, "sort: one mode at 10 s fit not tested", OF_ONE),
+        ("v", few, "sort (v): no mode of 5 runs or more fit not tested", [*OF_ONE[:2], *none]),
+        (
+            "v",
+            replace(few, n=10),
+            "sort (v): no mode of 5 runs or more fit not tested",
+            [*OF_ONE[:2], *none[:2]],
+        ),
+    ):
+        told = in_words(mixtures(("sort", version, of), asked=Questions(), answered=UNASKED))
+        assert told == [" ".join(line.split()) for line in (head, *rest)]
+
+
+def test_several_mixtures_in_words() -> None:
+    """A row each, of many those first that no mixture describes, then those of several modes."""
+    known = replace(PLAIN, test=replace(FitTest(0.1, 0.051, None, 200, 31, False)))
+    three = ("sort", "old", MIXED), ("sort", "new", known), ("hash", "old", replace(PLAIN, modes=()))
+    made = mixtures(*three, indices=[*INDICES, None])
+    head = "modes fit largest BIC order K runs"
+    meant = "Mode: {}. K: components of one deviation (E) or more (V). {}--details: components".format
+    asked = "20.5 s 9.5 s 12 s 70 %"
+    assert in_words(made) == [
+        "1 of 3 samples has several modes; fits: 1 rejected (risk 5 % each)",
+        f"benchmark version {head} 99 % quantile 1 % quantile 50 % quantile P[X <= 15 s]",
+        f"sort old 10 s, 20 s rejected Weibull blocks ≥ 2V 10 {asked}",
+        f"sort new 10 s not rejected one mode 1 10 {asked}", f"hash old none not tested one mode 1 10 {asked}",
+        meant("every peak of the density (VARCORE's I4)", ""),
+    ]  # fmt: skip
+    assert what_goes(made) == ["K", "order", "runs", "largest BIC"]
+    assert in_words(made.sections[0]) == [" ".join(line.split()) for line in ONE_SAMPLE if "quantile" not in line
+                                          and "P[X" not in line]  # fmt: skip
+    assert in_words(made.sections[-1]) == [
+        "X Y I1 = E|X-Y| mixtures I2 = P[X < Y + 500 ms] mixtures", "old new 12.3 ms 23.5 ms 0.2500 0.7500",
+        "new old 1 s 2 s 0.5000 0.6250", "version I3 = P[X < all others] mixtures I4 = peaks",
+        "old 0.1111 0.2222 2", "new 0.3000 0.4000 1",
+    ]  # fmt: skip
+    plain: Any = {"asked": Questions(), "answered": UNASKED}
+    both = "old 10 s 70 %, 20 s 30 % rejected (p = 0.05) Weibull blocks ≥ 2V 10"
+    for other, names in ((("sort", "new", known), "version"), (("hash", "old", known), "benchmark")):
+        told = in_words(mixtures(three[0], other, **plain))
+        assert told[1:3] == [f"{names} {head}", both if names == "version" else both.replace("old", "sort")]
+    kinds = [PLAIN] * 8 + [replace(PLAIN, modes=MIXED.modes)] * 4 + [MIXED] * 2
+    for many, order in ((kinds, [12, 13, 8, 9, 10, 11]), (kinds[2:], [*range(12)])):
+        told = in_words(mixtures(*((f"b{i:02}", "v", of) for i, of in enumerate(many)), **plain))
+        assert told[0] == f"6 of {len(many)} samples have several modes; fits: 2 rejected (risk 5 % each)"
+        assert [line.split()[0] for line in told if re.match(r"b\d\d ", line)] == [f"b{i:02}" for i in order]
+        folds = len(many) > 12
+        assert ("... 8 with one mode" in told) == folds
+        assert told[-1] == meant("a peak of 5 runs or more", "--all: every sample " * folds)
+    none = mixtures(*(("sort", v, PLAIN) for v in "ab"), **plain)
+    assert in_words(none)[0] == "None of 2 samples has several modes; fits: not tested"
 
 
 def test_tables_head_what_was_repeated() -> None:
