@@ -1,11 +1,9 @@
 """``speedproof rank`` and ``hpt`` as a user meets them."""
 
 import json
-from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 from tests.command import O2, O3, hyperfine, refused, speedproof, table, write
 from tests.protocols.asking import hpt_of_scores
@@ -105,39 +103,6 @@ def test_another_format_than_that_of_the_name_has_versions_of_its_own() -> None:
     columns = [f"--column={c}" for c in ("benchmark=benchmark", "version=name", "value=duration")]
     code, out, err = speedproof("rank", "raw.csv", "--format", "csv", "--unit", "s", *columns, "--only", "x")
     assert (code, "commands of" in out, "place  x " in out) == (0, False, True), err
-
-
-NOBODY = "On a single run no version is shown to be the best"
-
-
-def advice_of(times: Mapping[str, npt.ArrayLike]) -> str:
-    """The advice on some versions, as the terminal and the JSON give it."""
-    path = hyperfine("h.json", times)
-    (result,) = json.loads(speedproof("rank", path, "--resamples", "20", "--json")[1])["results"]
-    text = str(result["advice"])
-    assert " ".join(speedproof("rank", path)[1].split()).startswith(text)
-    return text
-
-
-@pytest.mark.slow
-def test_what_is_not_told_apart_is_not_recommended() -> None:
-    """Two copies of one sample in another order: nothing can be proven of them, so there is no imperative."""
-    values = np.linspace(1, 2, 15)
-    rng = np.random.default_rng(3)
-    times = {"a": rng.permutation(values), "b": rng.permutation(values) + 1e-6}
-    text = advice_of(times)
-    assert text.startswith(f"{NOBODY}. a looks best so far: a run of it beats")
-    assert ("In mean" in text, "Run " in text) == (False, False)
-    # A third that loses every run cannot be the best.
-    text = advice_of({**times, "c": rng.permutation(values) + 9})
-    assert text.startswith(f"{NOBODY}: a or b may be. a looks best so far")
-    more = {"d": rng.permutation(values) + 2e-6, "c": times["a"] + 9}
-    assert f"{NOBODY}: a, b or d may be" in advice_of({**times, **more})
-    # The best mean and the likeliest winner are different versions: a spike is paid for by the mean alone.
-    spiked = np.where(times["a"] == values[-1], 99.0, times["a"])
-    text = advice_of({"a": spiked, "b": times["b"]})
-    assert text.startswith(f"{NOBODY}. a looks best so far: ")
-    assert text.endswith("In mean it is b, in median a.")
 
 
 @pytest.fixture
