@@ -22,7 +22,6 @@ from speedproof.conclude.suite import SuiteComparison
 from speedproof.corpus.model import CorpusModels
 from speedproof.corpus.read import CorpusInfo
 from speedproof.data.notes import Assumption, Note
-from speedproof.data.record import Skipped
 from speedproof.data.sample import Sample
 from speedproof.data.session_file import control_name
 from speedproof.data.suite import Key
@@ -45,7 +44,6 @@ from speedproof.reporting.mixtures import modes_report
 from speedproof.reporting.model import FORMATS, Cell, Column, Report, Reported, Row, Table, Text, folded
 from speedproof.reporting.notes import caveats, failed
 from speedproof.reporting.rows import Voice
-from speedproof.reporting.samples import report as read_report
 from speedproof.reporting.session import bars, standing
 from speedproof.reporting.session import report as session_report
 from speedproof.reporting.sheet import report
@@ -1023,21 +1021,3 @@ def test_how_far_modes_moved(metric: str, word: str) -> None:
         assert [text.text.strip() for text in made.notes] == told
     (text, *_) = modes_report([of], ("o" * 25, "n" * 24), everything=False, details=True).headline
     assert ("o" * 25 in text.text, "n" * 24 in text.text) == (False, True)
-
-
-def test_what_was_left_out_of_what_was_read() -> None:
-    """Of more than three remarks two, and all where everything is asked for; sessions are counted."""
-    sessions = Sample(np.arange(1.0, 5.0), "s", sessions=np.array([0, 0, 1, 1]))
-    for n, usual, whole, told in (
-        (3, 1, False, ["Left out as usual (warm-up, totals, other files): 1 part (--all)",
-                       *(f"Left out: f: {i}" for i in range(3))]),
-        (4, 0, False, ["Left out: f: 0", "Left out: f: 1", "Left out: 2 more (--all)"]),
-        (4, 1, True, [*(f"Left out: f: {i}" for i in range(4)), "Left out as usual: f: warm-up"]),
-    ):  # fmt: skip
-        skipped = [Skipped("f", "", "", str(i)) for i in range(n)] + [
-            Skipped("f", "", "", "warm-up", True)
-        ] * usual
-        suite = sp.Suite(("old",), {(Key("b"), "old"): sessions}, skipped=tuple(skipped))
-        made = read_report(suite, everything=whole)
-        assert [text.text for text in made.notes] == told
-        assert [row.cells[-1].text for row in made.tables[0].rows] == ["2 sessions"]
