@@ -9,6 +9,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 from msgspec.structs import replace
+from tests.command import in_words, what_goes
 from tests.corpus.made import made_up, put
 from tests.protocols.asking import compare_medians, stop_rules
 from tests.protocols.test_noise_floor import of_blocks, sheet_of
@@ -1019,5 +1020,29 @@ def test_how_far_modes_moved(metric: str, word: str) -> None:
         compared = replace(of, matched=tuple(matched))
         made = modes_report([compared], ("old", "new"), everything=False, details=True)
         assert [text.text.strip() for text in made.notes] == told
+    rows = [
+        replace(of, benchmark=name, pvalue=pvalue, **fields)
+        for name, pvalue, fields in (
+            ("none", 0.6, {}), ("moved", 0.01, {"matched": (modes[0],)}),
+            ("shares", 0.001, {"matched": (modes[1],)}),
+            ("gone", 0.02, {"vanished": (2.5,), "appeared": (1.0, 2.0), "matched": (*modes,)}),
+            ("odd", 0.01, {"undermining": (A.TREND,), "reference_modes": ()}),
+        )
+        for fields in [{"reference_modes": (2.5, 3.0), "candidate_modes": (0.5,), "gap": 1.2345, **fields}]
+    ]  # fmt: skip
+    report = modes_report(rows, ("old", "new"), everything=False, details=False)
+    both, rest = "2.5 s, 3 s 500 ms", "1.23 s 0.50"
+    assert in_words(report) == [
+        "Modes of new against old: 3 changed, 1 without a shown change, 1 without a claim (risk 5 % in each)",
+        "modes of old modes of new what changed E|X-Y| P[Y<X]", f"shares {both} other shares {rest}",
+        f"moved {both} moved {rest}", f"gone {both} 1 vanished, 2 appeared, other shares {rest}",
+        f"none {both} no change shown {rest}", f"odd - 500 ms no claim: a trend over the runs {rest}",
+    ]  # fmt: skip
+    assert what_goes(report) == ["P[Y<X]", "E|X-Y|"]
+    first = report.tables[0].rows[0]
+    assert (first.cells[1].at(1), first.cells[3].style, first.kind) == ("2.5 s, 1 more", "strong", "changed")
+    assert "none; a mixture takes ten runs" in in_words(
+        modes_report([], ("a", "b"), everything=False, details=False)
+    )[0]  # fmt: skip
     (text, *_) = modes_report([of], ("o" * 25, "n" * 24), everything=False, details=True).headline
     assert ("o" * 25 in text.text, "n" * 24 in text.text) == (False, True)
