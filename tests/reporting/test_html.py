@@ -4,6 +4,7 @@ import base64
 import hashlib
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -22,8 +23,9 @@ from speedproof.protocols.pair import Rules
 from speedproof.reporting import sheet
 from speedproof.reporting.formats.html import fields_of, fragment, panels, render
 from speedproof.reporting.formats.html.panels import STEPS
-from speedproof.reporting.model import Column, Report, Row, Table, Text
+from speedproof.reporting.model import Cell, Column, Report, Row, Table, Text
 from speedproof.reporting.stored import Context
+from speedproof.stats.estimate import Estimate
 
 Made = tuple[SuiteComparison, Suite]
 VOID = {"meta", "br", "input", "link", "img", "hr"}
@@ -165,6 +167,37 @@ def test_rows_say_what_the_sheet_says(made: Made, page: Page) -> None:
     parts = sheet.report(made[0], details=True).sections
     assert parts
     assert {part.title for part in parts} <= {*page.text_of("summary")}
+
+
+def test_ratios_are_drawn_where_they_lie() -> None:
+    """On a logarithmic axis from a half to four; what has no end goes to the edge with an arrow."""
+    nan, inf = np.nan, np.inf
+    of = {
+        (1.0, 0.5, 2.0): ("34.333", "3.0 cap", "65.667 cap", "equivalent"),
+        (2.0, 1.0, 4.0): ("65.667", "34.333 cap", "97.0 cap", "faster"),
+        (0.5, 0.0, 1.0): ("3.0", "3.0 left", "34.333 cap", "slower"),
+        (4.0, 1.0, inf): ("97.0", "34.333 cap", "97.0 right", "faster"), (1.0, nan, nan): ("34.333", "undecided"),
+    }  # fmt: skip
+    styles = {
+        "equivalent": ("", ""),
+        "faster": ("good", ""),
+        "slower": ("", "bad"),
+        "undecided": ("dim", "bad"),
+    }
+    rows = []
+    for ends, (*_, colour) in of.items():
+        own, first = styles[colour]
+        rows.append(Row.of(Cell("b", first), Cell("ratio", own, speedup=Estimate(*ends, 0.95))))
+    page = render(Report("", (Text("t"),), (Table.of((Column("name"), Column("change")), rows),)))
+    for (at, *ends), mark in zip(of.values(), re.findall('<g class="(.*?)</g>', page), strict=True):
+        uses = re.findall(r'href="#-(\w+)"(?: class="(\w+)")? x="([\d.]+)%"', mark)
+        known = [(kind, "", x) for x, kind in map(str.split, ends[:-1])]
+        assert uses == [*known, ("dot", "" if known else "bare", at)]
+        assert mark.startswith(f'{ends[-1]}">')
+        drawn = re.findall(r'<line x1="([\d.]+)%" x2="([\d.]+)%"', mark)
+        assert drawn == ([(known[0][2], known[1][2])] if known else [])
+    ticks = re.findall(r'<text x="([\d.]+)%" y="13">(\d[\d.]*)</text>', page)
+    assert {("34.333", "1"), ("65.667", "2")} <= {*ticks}
 
 
 def test_accessible_structure(page: Page) -> None:

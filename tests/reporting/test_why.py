@@ -178,6 +178,7 @@ def test_a_part_of_time_goes_with_it_from_run_to_run() -> None:
 
 
 STATES = (StateOfRuns(100.4, (0.7, 0.9), (1.0, 0.9)), StateOfRuns(2101.4, (0.3, 0.1), (2.0, 1.8)))
+THREE = (StateOfRuns(5.0, (0.5, 0.5), (9.0, 9.0)), StateOfRuns(50.0, (0.1, 0.3), (3.0, 3.0)))
 FAULTS = GoesWith(
     metric="minor-faults", unit="", part=False, correlation=0.777, between=0.6543, pvalue=0.001, states=STATES,
     share=0.7777, within=Estimate(1.03, 1.01, 1.05, 0.95),
@@ -202,6 +203,9 @@ BELOW = ["Neighbouring runs are alike; the test allows for that.", "Left out: co
 
 @pytest.mark.parametrize(("fields", "told"), [
     ({}, [f"78 % of the 1.25x in mean: runs {MANY}; within a state {EQUAL}", f"Also: rss. {AGAIN(PERF)}"]),
+    # Of three states that which moves the mean the most, not that which lies farthest from it.
+    ({"metrics": (replace(FAULTS, within=None, states=(*THREE, replace(STATES[1], shares=(0.4, 0.2)))),)},
+     [f"78 % of the 1.25x in mean: runs {MANY.replace('30 %', '40 %').replace('10 %', '20 %')}", AGAIN(PERF)]),
     ({"metrics": (replace(FAULTS, share=-0.1, within=None),)},
      [f"against the 1.25x in mean: runs {MANY}", AGAIN(PERF)]),
     ({"metrics": (replace(FAULTS, share=1.01, within=None),), "shifted": False, "left_out": ()},
