@@ -93,11 +93,16 @@ def test_no_number_of_runs_decides_what_never_differs(old: list[float], new: lis
 
 @pytest.mark.parametrize(("nested", "unit"), [(1, "runs"), (3, "processes")])
 def test_too_few_runs_for_a_joint_proof_are_told(nested: int, unit: str) -> None:
-    """Of three benchmarks six claims: 6 * 4/5 / 2^n is at most 0.05 from seven on."""
-    for n, says in ((6, f"none; it takes 7 {unit} of each version"), (7, "3 faster")):
-        rows = [(f"b{b}", v, k, t + k / 1e3) for b in range(3) for v, t in (("old", 2.0), ("new", 1.0))
-                for k in range(n) for _ in range(nested)]  # fmt: skip
+    """Of three benchmarks six claims: 6 * 4/5 / 2^n is at most 0.05 from seven on, of whichever has fewer."""
+    none = f"none; it takes 7 {unit} of each version"
+    for n, old, says in (
+        ((6, 6), 2.0, none), ((7, 7), 2.0, "3 faster"), ((6, 30), 1.01, none), ((30, 6), 0.99, none),
+        ((7, 30), 1.01, "none"),
+    ):  # fmt: skip
+        sides = ("old", old, n[0]), ("new", 1.0, n[1])
+        rows = [(f"b{b}", v, k, t + k / 1e3) for b in range(3) for v, t, m in sides for k in range(m)
+                for _ in range(nested)]  # fmt: skip
         frame = dict(zip(("b", "v", "p", "t"), map(list, zip(*rows, strict=True)), strict=True))
         process: Any = {"process": "p"} if nested > 1 else {}
         given = sp.Suite.from_frame(frame, benchmark="b", version="v", value="t", **process)
-        assert f"At a joint risk of 5 % (Holm): {says}" in told(sp.compare_suite(given))
+        assert f"At a joint risk of 5 % (Holm): {says} " in f"{told(sp.compare_suite(given))} "

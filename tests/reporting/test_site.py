@@ -110,11 +110,17 @@ def test_tracks_are_small_and_hold_what_there_is() -> None:
     low[3] = high[3] = math.nan
     track = track_of(values, low, high)
     encoded = encode_track(track, track.order)
+    assert (encoded["q"], encoded["o"]) == (1.71e-5, pytest.approx(0.025)), (
+        "of 0.07 in 4096 steps, about the middle"
+    )
+    assert encoded["v"] == [round(x / 1.71e-5) for x in (-0.025, -0.015, -0.005, 0.005, 0.015, 0.025)]
+    assert encode_track(track_of(10 * values, 10 * low, 10 * high), track.order)["q"] == 1e-4
     for which in "lh":
         assert [(i, steps) for i, steps in enumerate(encoded[which]) if steps < 0] == [(3, -1)]
     none, at = np.zeros(6), np.array([0, 1, 4, 5, 6, 9])
     track = Track(0, "m", False, [Commit(str(i)) for i in range(10)], at, none, none, none, at, at * 0)
-    assert encode_track(track, track.order)["k"] == [[0, 2], [4, 3], [9, 1]]
+    encoded = encode_track(track, track.order)
+    assert (encoded["k"], encoded["q"], encoded["v"]) == ([[0, 2], [4, 3], [9, 1]], 1e-4, [0] * 6)
 
 
 def test_a_branch_stands_beside_where_it_left(tmp_path: Path) -> None:
@@ -278,7 +284,15 @@ def test_projects_stand_below_one_page(tmp_path: Path) -> None:
 
 def test_a_line_is_as_steep_as_its_benchmark() -> None:
     """From e^0.05 on a change fills the height; a fifth of that, a fifth of it, about the middle."""
-    for change, heights in ((5000, (0, 35)), (500, (0, 35)), (100, (14, 21)), (0, (17, 18))):
-        track = {"b": "m", "a": 0, "o": 0.0, "q": 1e-4, "v": [900, 900 + change]}
-        drawn = [int(digit, 36) for digit in encode_line(track)["p"]]
-        assert all(abs(at - wanted) <= 1 for at, wanted in zip(drawn, heights, strict=True)), drawn
+    track: dict[str, Any] = {"b": "m", "a": 0, "o": 0.5, "q": 1e-4}
+    for change, heights in ((5000, (0, 35)), (500, (0, 35)), (100, (14, 21)), (0, (18, 18))):
+        line = encode_line(track | {"v": [900, 900 + change]})
+        assert [int(digit, 36) for digit in line["p"]] == [*heights]
+        assert line == {
+            "b": "m",
+            "a": 0,
+            "c": 2,
+            "last": float(f"{math.exp(0.59 + change * 1e-4):.6g}"),
+            "p": line["p"],
+        }
+    assert encode_line(track | {"v": [0] * 39 + [400, 200] + [1000] * 39})["p"] == "0" * 19 + "7l" + "z" * 19
