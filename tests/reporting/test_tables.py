@@ -225,25 +225,12 @@ def test_of_versions_that_beat_each_other_in_half_of_all_runs_none_is_ahead() ->
     assert str(sp.compare_suite(sp.Suite.of_samples(singles))).startswith("One run of each proves nothing: ")
 
 
-def test_bounds_of_a_suite_are_of_each_location(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_bounds_of_a_suite_are_of_each_location(monkeypatch: pytest.MonkeyPatch) -> None:
     """Those of the mean and those of the median, in the direction of the ratio, as JSON has them."""
     config = str(Path(__file__).parents[1] / "data" / "speedup_test_tool" / "plain.csv")
     (found,) = json.loads(speedproof("suite", config, "--json")[1])["results"]
-    samples = ",".join(f"{Path(config).parent}/samples/normal_no_gain.{side}.txt" for side in "xy")
-    for level, told in (("0.5", True), ("0.51", False)):  # of one benchmark
-        (own := tmp_path / "c.csv").write_text(
-            f"Name,Sample1,Sample2,ConfLevel,Coef\na,{samples},{level},1\nb,{samples},0.95,1\n"
-        )
-        half = "At a level of one half or less even a slower benchmark may count as faster."
-        assert (half in " ".join(speedproof("suite", own)[1].split())) is told
     monkeypatch.setenv("COLUMNS", "200")
     out = speedproof("suite", config, "--details", "--all")[1]
-    names = [line.split()[0] for line in out.split("\n\n")[1].splitlines()[1:]]
-    found["rows"].sort(key=lambda row: names.index(row["name"]))
-    said = [[any(row[of][what] for of in ("mean", "median")) for what in ("slower", "significant")]
-            for row in found["rows"]]  # fmt: skip
-    kinds = [1 if faster else 0 if slower else 2 for slower, faster in said]
-    assert (kinds, {*kinds}) == (sorted(kinds), {0, 1, 2})
     below = out[out.index("Bounds, each") :]
     rows = {row[0]: row[1:] for row in (re.split("  +", line) for line in below.splitlines()) if len(row) > 2}
     assert len(found["rows"]) == 16
