@@ -231,6 +231,30 @@ def test_a_chart_squeezes_its_values_for_no_few_others(make_suite: Callable[...,
         assert panel["drawn"]["beyond"] == told
 
 
+@pytest.mark.parametrize(("n", "many", "most"), [(1250, 1, 1000), (1000, 1, 1000), (250, 600, 200)])
+def test_large_samples_are_thinned_evenly(
+    n: int, many: int, most: int, make_suite: Callable[..., Made]
+) -> None:
+    """To a thousand values, and to 240,000 of all charts together; deciles are compared on 500 benchmarks."""
+    x = np.arange(float(n))
+    result, suite = make_suite({"a": (x, x[::-1] + 1.0)}, unit="")
+    names = [f"b{i}" for i in range(many)]
+    comparisons = tuple(replace(c, benchmark=name) for name in names for c in result.comparisons)
+    samples = {(Key(name), v): suite.samples[Key("a"), v] for name in names for v in suite.versions}
+    panel = panels(replace(result, comparisons=comparisons), replace(suite, samples=samples))[names[-1]]
+    places = [round(k * (n - 1) / (most - 1)) for k in range(most)]
+    drawn, turned = panel["drawn"]["samples"]
+    assert drawn["order"] == [round(1000 * place / n) for place in places]
+    assert turned["order"] == [round(1000 * (n - place) / n) for place in places]
+    thinned = (
+        [drawn["order"], [round(1000 * (place + 1) / n) for place in places]] if n > most else [None] * 2
+    )
+    assert [drawn["ranked"], turned["ranked"]] == thinned
+    assert drawn["quartiles"] == [round(1000 * share * (n - 1) / n) for share in (0.25, 0.5, 0.75)]
+    assert drawn["told"].startswith(f"{n} values of old: median {(n - 1) / 2:g}, middle half ")
+    assert (panel["drawn"]["beyond"], panel["drawn"]["ordered"], drawn["n"]) == ("", True, n)
+
+
 def test_deciles_that_no_interval_bounds_are_not_drawn(make_suite: Callable[..., Made]) -> None:
     for n, drawn in ((4, False), (40, True)):
         (panel,) = panels(*make_suite({"a": np.random.default_rng(1).lognormal(size=(2, n))})).values()
