@@ -107,6 +107,6 @@ def test_a_sheet_of_several_benchmarks() -> None:
         for name, verdict, of in (("a", FASTER, (0.9, 0.8, 0.95)), ("b", UNDECIDED, (0.6, 0.4, 0.8)))
     ]
     assert in_words(report(suite_of(*chances)))[1:4] == [
-        "old new change", "a 1.250 s 1.000 s faster: wins 90 % [80 %, 95 %]",
+        "old new change proven", "a 1.250 s 1.000 s faster: wins 90 % [80 %, 95 %]",
         "b 1.250 s 1.000 s ~ undecided: wins 60 % [40 %, 80 %]",
     ]  # fmt: skip
