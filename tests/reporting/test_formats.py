@@ -7,6 +7,7 @@ import pkgutil
 import re
 from collections.abc import Callable
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 from hypothesis import given
@@ -20,8 +21,8 @@ from speedproof.data.suite import Suite
 from speedproof.reporting import sheet, text
 from speedproof.reporting.formats import latex
 from speedproof.reporting.formats.csv import separated
-from speedproof.reporting.formats.markdown import escape, render
-from speedproof.reporting.model import FORMATS, Reported
+from speedproof.reporting.formats.markdown import code, escape, render
+from speedproof.reporting.model import FORMATS, Cell, Column, Report, Reported, Row, Table, Text
 from speedproof.reporting.rows import COLUMNS
 
 Made = tuple[SuiteComparison, Suite]
@@ -170,6 +171,60 @@ def _shown(source: str) -> str:
     parts = [c for t in tokens for c in t.children or []]
     assert all(c.type in ("text", "text_special") or c.content == "<!-- -->" for c in parts)
     return "".join(c.content for c in parts if c.type != "html_inline")
+
+
+ROWS = [
+        Row.of(Cell(name, "strong"), Cell("1.2x", style), "1", kind="x", folded=name != "a|b", outcome=outcome)
+        for name, style, outcome in (("a|b", "good", "passed"), ("c", "bad", "failed"), ("d", "", "undecided"))
+]  # fmt: skip
+TABLE = Table.of(
+    (Column("name", names=True), Column("change"), Column("n", right=True)), ROWS, rest={"x": 2, "y": 1}
+)
+SMALL = Report(
+    "t", (Text("t"), Text("It is", "good", "(95 %)"), Text("So.", "bad", "more")),
+    (Table.of((Column("k"),), [("v",)]), TABLE), (Text("  deep"), Text("note", "", "aside")), ("hint",),
+    (Report("Part", (Text("in"),)), Report("", (Text("k"),))),
+)  # fmt: skip
+HEAD = ["| `name` | change | n |", "|---|---|---:|"]
+LINES = [r"| `a\|b` | **1.2x** | 1 |", "| `c` | **1.2x** | 1 |", "| `d` | 1.2x | 1 |"]
+
+
+def test_a_small_report_in_every_format() -> None:
+    """Folded rows are counted and stand whole below; the main table has the caption; outcomes are tests."""
+    made = render(SMALL, marker="by <it>", made="cmd").splitlines()
+    assert [line for line in made if line] == [
+        "<!-- by  it  -->", "### t", "🟢 It is (95 %)", "🔴 So. more", "| k |", "|---|", "| v |", *HEAD, LINES[0],
+        "and 4 more x, 1 more y", "- deep", "note aside", "<details><summary>All 3 rows</summary>", *HEAD, *LINES,
+        "</details>", "<details><summary>Part</summary>", "**in**", "</details>",
+        "<details><summary>More</summary>", "**k**", "</details>", "<sub>`cmd`</sub>",
+    ]  # fmt: skip
+    assert [code(name) for name in ("a`b``c", "`x", "")] == ["```a`b``c```", "`` `x ``", "` `"]
+    tabular = FORMATS["latex"].write(Reported([SMALL]), "").splitlines()
+    assert [line for line in tabular if "caption" in line or line.startswith(r"\begin{tabular}")] == [
+        r"\begin{tabular}{l}", r"\caption{t. t}", r"\begin{tabular}{llr}",
+    ]  # fmt: skip
+    assert tabular[-6:-3] == [f"{name} & 1.2x & 1 \\\\" for name in (r"a\textbar{}b", "c", "d")]
+    assert (
+        FORMATS["csv"].write(Reported([SMALL] * 2), "")
+        == "name,change,n\n" + "a|b,1.2x,1\nc,1.2x,1\nd,1.2x,1\n" * 2
+    )
+    root = ElementTree.fromstring(FORMATS["junit"].write(Reported([SMALL]), ""))
+    (suite,) = root
+    counts = {"tests": "3", "failures": "1", "errors": "0", "skipped": "1", "time": "0"}
+    assert (root.attrib, suite.attrib) == ({"name": "speedproof", **counts}, {"name": "t", **counts})
+    assert suite[0][0].attrib == {"name": "conclusion", "value": "t. It is (95 %). So.; more."}
+    assert [(case.get("name"), [part.tag for part in case]) for case in suite[1:]] == [
+        ("a|b", ["system-out"]), ("c", ["failure"]), ("d", ["skipped", "system-out"]),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("many", "shown"), [(1, 571), (2, 285)])
+def test_fits_into_comments(many: int, shown: int) -> None:
+    """Of 105 characters a row, with the end of its line, and 60,000 for all reports."""
+    table = Table.of((Column("n"),), [Row.of("x" * 100) for _ in range(700)])
+    text = render(*[Report("t", (Text("a"),), (table,))] * many)
+    assert text.count("x" * 100) == many * shown
+    assert text.count(f"{700 - shown} more rows do not fit into a comment") == many
 
 
 def test_fits_into_a_comment(thousand: Made) -> None:
