@@ -38,7 +38,7 @@ from speedproof.protocols.questions import QUESTIONS
 from speedproof.protocols.results import SEQUENTIAL, WITHHELD, Comparison, Needed, RSpeedup, Verdict
 from speedproof.reporting import planning
 from speedproof.reporting.corpus import compared as corpus_report
-from speedproof.reporting.corpus import contents, modelled, table_of
+from speedproof.reporting.corpus import contents, fits_one_sheet, modelled, table_of
 from speedproof.reporting.gate import report as gate_report
 from speedproof.reporting.gate import sentence
 from speedproof.reporting.mixtures import modes_report
@@ -245,22 +245,22 @@ def test_what_a_corpus_holds() -> None:
         ["a.json: line 3: no number"], [f"{'long/' * 14}b.json: empty"],
         [f"{'longer/' * 15}c.json: line 1: no unit"],
     ]  # fmt: skip
-    versions = tuple((f"v{i}", 1) for i in range(9))
+    versions = tuple((f"v{i}", 1) for i in range(101))
     whole: dict[str, Any] = {"complete": True, "mixed": INFO["mixed"][:3], "rejects": 9, "machines": 2}
     whole["versions"] = versions
     made = lines(contents(CorpusInfo(**{**INFO, **whole})))
     told = [" ".join(line) for line in made]
-    assert {"Machines: 2", f"Versions: {', '.join(name for name, _ in versions)}"} < {*told}
+    names = f"Versions: {', '.join(name for name, _ in versions[:100])} and 1 more".split()
+    assert (" ".join(told).split("Metrics")[0].split()[-len(names) :], "Machines: 2" in told) == (names, True)
     assert told[-1] == "All: speedproof corpus query 'my corpus' 'FROM rejects'"
-    assert not any("cut short" in line or "more" in line for line in told)
-    long = "x" * 77
-    told = [
-        " ".join(line)
-        for line in lines(contents(CorpusInfo(**{**INFO, "versions": ((long, 1), ("new", 1))})))
-    ]
-    assert all(long not in line for line in told)
+    assert not any("cut short" in line or "... " in line for line in told)
+    for width in (76, 77):
+        some = {"versions": (("x" * width, 1), ("new", 1)), "tags": tuple("abcdefghi")}
+        told = [" ".join(line) for line in lines(contents(CorpusInfo(**{**INFO, **some})))]
+        assert any("x" * width in line for line in told) is (width == 76)
+        assert "Tags: a, b, c, d, e, f, g, h and 1 more" in told
     for pooled, apart, told_of in (
-        (("old",), ("cpu", "host", "os"), "old pools files that differ in cpu, host, ...."),
+        (("p" * 24,), ("cpu", "host", "os"), f"{'p' * 24} pools files that differ in cpu, host, ...."),
         (("old", "new"), ("a b", "os"), "2 versions pool files that differ in a b, os."),
     ):
         notes = contents(CorpusInfo(**{**INFO, "rejects": 0, "pooled": pooled, "apart": apart})).notes
@@ -325,6 +325,27 @@ def test_a_conclusion_of_many_comparisons(tmp_path: Path) -> None:
         report = corpus_report(replace(of, **fields), None, everything=everything)
         return [" ".join(line) for line in lines(replace(report, hints=()))]
 
+    for fields, fits in (
+        ({"comparisons": 12}, True), ({"comparisons": 13}, False), ({"comparisons": 9, "pairs": 2}, False),
+        ({"comparisons": 9, "failures": ("a",)}, False),
+    ):  # fmt: skip
+        assert fits_one_sheet(replace(of, **fields)) is fits
+    once = told(single_runs=True)
+    assert once[0].startswith("One run a side proves nothing: ")
+    assert ("bench/… v0 v1 as measured" in once, once[-1]) == (True, "... 26 more as measured")
+    decided = of.comparisons - of.counts["typical"][UNDECIDED]
+    for undermined, said in ((decided, "not proven"), (decided - 1, "95 %")):
+        assert told(undermined=undermined)[0].endswith(f"of 36 (typical run, {said})")
+    panel, (first, *_) = {"drawn": 1}, of.shown
+    drawn = corpus_report(of, None, drawn={(first[1], first[2], first[0]): panel})
+    assert [row.panel for row in drawn.tables[-1].rows] == [panel] + [None] * 9
+    assert (
+        drawn.notes[-1].text
+        == drawn.hints[0]
+        == f"Every row: speedproof corpus query {of.answers} 'FROM answers'"
+    )
+    gains = {**of.proven, "typical": {**of.proven["typical"], SLOWER: 0}}
+    assert [corpus_report(replace(of, proven=p), None).good for p in (of.proven, gains)] == [False, True]
     failed = told(failures=tuple("abcde"))
     assert failed[1:5] == ["Left out: a", "Left out: b", "Left out: c", "... and 2 more parts"]
     nothing = "No benchmark was measured with both versions."

@@ -160,6 +160,8 @@ SAID: list[tuple[Callable[..., object], tuple[object, ...], object]] = [
      "\nname     n  said\na        1  x\nlong  1000  runs over\nb       20        end\nc\n"),
     (render, (Report("", (), (REMARKS,)), 20),
      "\nname  time\nb1     1 s\n    a remark that is\n    longer than the\n    width is\nb      2 s  x\n"),
+    *((render, (Report("", (), (Table.of((Column(title, names=True, brief="b"),), [("x",)]),)),), f"\n{told}\nx\n")
+      for title, told in (("benchmarks", "benchmarks"), ("benchmarked", "b"))),
     *((render, (Report("", *of), width), told) for of, width, told in (
         (((), (), (), ("alpha beta", "gamma delta")), 24, "\nalpha beta   gamma delta\n"),
         (((), (), (), ("alpha beta", "gamma delta")), 23, "\nalpha beta\ngamma delta\n"),
