@@ -94,10 +94,9 @@ def test_a_step_is_found_where_it_is(tmp_path: Path) -> None:
     )
     assert "change shows from" not in str(result)
     several = replace(result, changes=replace(result.changes, changes=(change,) * 9))
-    for one, everything, rows, more in ((several, False, 7, 1), (several, True, 9, 0), (result, False, 1, 0)):
-        (report,) = one.reports(everything=everything)
-        notes = [note.text for note in report.notes]
-        assert (len(report.tables[0].rows), notes) == (rows, ["... 2 earlier changes: --all"] * more)
+    for everything, rows in ((False, 7), (True, 9)):
+        (report,) = several.reports(everything=everything)
+        assert len(report.tables[0].rows) == rows
     # At a joint risk of 5 % each of 3 series has 1/60: 2 in C(8, 4) orders of a step are more, 2 in C(9, 4) less.
     for versions in (1, 8, 9):
         made = sp.Corpus(put(stepped(versions, at=5, by=1.0), tmp_path / f"{versions}")).changes(workers=1)

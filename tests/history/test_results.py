@@ -18,7 +18,7 @@ from tests.command import in_words, what_goes, write
 from tests.history.measured import COMMITS, KNOWN, followed
 
 import speedproof as sp
-from speedproof.corpus.changes import CorpusChange
+from speedproof.corpus.changes import CorpusChange, CorpusChanges
 from speedproof.data.suite import Key
 from speedproof.history.alarms import EVERY, LAST, HistoryAlarm, beyond_changes, find_alarms, value_of_return
 from speedproof.history.changes import find_history_changes
@@ -28,6 +28,7 @@ from speedproof.history.tracks import Track
 from speedproof.reporting.history import (
     alarm_report,
     at_least,
+    changed,
     measured_report,
     overview,
     today_of,
@@ -651,6 +652,43 @@ def test_samples_of_a_history_in_words() -> None:
     assert what_goes(report) == ["machine", "95 % interval", "n", "measured"]
     assert in_words(measured_report(rows[:1], "s.db", cut=False))[0] == "1 sample"
     assert in_words(measured_report([], "s.db", cut=False)) == ["0 samples"]
+
+
+def test_changes_of_a_corpus_in_words() -> None:
+    """Each with its size and where it may be, the latest first; how their order is known, and if any may show."""
+    sha = "ab" * 20
+    step = CorpusChange("sort", "ant", "v5", "v4", "v6", 1.25, 1.125, 1.5, 0.001, True, False)
+    drift = CorpusChange("hash", "bee", sha, sha, sha, 0.8, 0.625, 1.5, 0.001, False, True)
+    lost = tuple(f"{part}: lost" for part in "abcd")
+    found = CorpusChanges("c", "c/a", "time", 0.95, 30, 2, 30, 9, (step, drift), "time", 1, lost)
+    risk, head = (
+        "Risk of showing a change if nothing changed: at most 5 %",
+        "version benchmark change machine at least",
+    )
+    rows = ["v5 sort 1.25x slower ant 1.12x v4 to v6", "ababababa hash 1.25x faster, drift bee -"]
+    order = "Order: versions follow each other as their files do, which do not tell when they were measured;"
+    few = "At this risk a change shows from 9 versions on one machine on; no series here has over 8."
+    bare, none = replace(found, failures=()), "No change is shown in 2 series of 30 versions"
+    for of, told, good in (
+        (found, ["2 changes in 2 series of 30 versions", f"{risk} over all series.",
+                 *(f"Left out: {part}" for part in lost[:3]), f"{head} possible since", *rows], False),
+        (replace(bare, changes=(drift,), order="files", series=1),
+         ["1 change in 1 series of 30 versions", f"{risk}.",
+          f"{order} --repository DIR follows commits as git does.", head, rows[1]], True),
+        (replace(bare, changes=(), longest=8),
+         [none, f"{risk} over all series.", f"{few} Or compare two: speedproof corpus compare"], True),
+        (replace(bare, changes=(), longest=9), [none, f"{risk} over all series."], True),
+        (replace(bare, changes=(step,) * 8, metric="rss"),
+         ["8 changes in 2 series of 30 versions", f"{risk} over all series.", f"{head} possible since",
+          *[rows[0].replace("slower", "worse")] * 7, "... 1 earlier change: --all"], False),
+    ):  # fmt: skip
+        report = changed(of, ["v4", "v5", "v6", sha], everything=False)
+        assert (in_words(report), report.good) == (told, good)
+    assert what_goes(changed(found, ["v4", "v6", sha], everything=False)) == [
+        "machine",
+        "possible since",
+        "at least",
+    ]
 
 
 def test_results_print_themselves(tmp_path: Path) -> None:
