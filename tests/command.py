@@ -140,14 +140,15 @@ def parse(argv: Sequence[str]) -> Any:
     return asked.asked_of(asked.make_context(asked.name, words, parent=parent))
 
 
-def what_goes(report: Report) -> list[str]:
-    """The columns of the main table in the order in which they go where there is less and less room."""
-    gone: list[str] = []
-    table = report.tables[-1]
+def laid_out(report: Report, which: int = -1) -> str:
+    """The heads of a table: names in quotes, < before what is at the right, numbered as they go without room."""
+    table, gone = report.tables[which], list[str]()
     for width in range(140, 30, -3):
         head = re.split("  +", render(Report("", (), (table,)), width).splitlines()[1].strip())
         gone += [c.title for c in table.columns if c.drop and c.title not in (*head, *gone)]
-    return gone
+    titles = [f"'{c.title}'" if c.names else f"<{c.title}" if c.right else c.title for c in table.columns]
+    places = (f"-{gone.index(c.title) + 1}" if c.title in gone else "" for c in table.columns)
+    return " ".join(f"{title}{place}" for title, place in zip(titles, places, strict=True))
 
 
 def in_words(report: Report) -> list[str]:

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 from scipy import stats
-from tests.command import in_words, what_goes, write
+from tests.command import in_words, laid_out, write
 from tests.history.measured import COMMITS, KNOWN, followed
 
 import speedproof as sp
@@ -563,7 +563,10 @@ def test_a_history_in_words() -> None:
         newest.replace("stands", "bee stands"),
         f"{at.format('').replace('stands', 'ant stands')} {SUBJECTS[0]}",
     ]
-    assert what_goes(overview(apart)) == ["author", "subject", "trend", "possible since", "at least"]
+    assert (
+        laid_out(overview(apart))
+        == "commit 'benchmark' <change  'machine' today <at least-5 possible since-4 trend-3 subject-2 author-1"
+    )
     (sheet, *_) = track_report(found).sections
     assert sheet.title == "sort (time), on ant: 20 commits"
     assert in_words(sheet) == [
@@ -604,7 +607,10 @@ def test_alarms_in_words() -> None:
         "Measure again: speedproof history confirm 10aaaaaaa --benchmark hash --decide-by rss -- COMMAND"
         " Accept: speedproof history bless 10aaaaaaa",
     ]  # fmt: skip
-    assert what_goes(alarm_report(found)) == ["today", "raised at", "possible since"]
+    assert (
+        laid_out(alarm_report(found))
+        == "since 'benchmark' <about  raised at-2 state today-1 possible since-3"
+    )
     for commits in (10, 11):
         (head, _, *few) = in_words(alarm_report(replace(found, alarms=(), commits=commits, last=40)))
         assert (head, bool(few)) == (f"No alarm in 4 benchmark metrics, last {commits} commits", commits < 11)
@@ -649,7 +655,7 @@ def test_samples_of_a_history_in_words() -> None:
         "00aaaaaaa sort 12.34 ms 12.00 ms to 13.00 ms 9 2026-02-03 04:05 ant",
         "v1 hash (rss) 2.384 MiB 12 2026-02-03 04:05 bee",
     ]  # fmt: skip
-    assert what_goes(report) == ["machine", "95 % interval", "n", "measured"]
+    assert laid_out(report) == "commit 'benchmark' <median <95 % interval-2 <n-3 measured-4 'machine'-1"
     assert in_words(measured_report(rows[:1], "s.db", cut=False))[0] == "1 sample"
     assert in_words(measured_report([], "s.db", cut=False)) == ["0 samples"]
 
@@ -684,11 +690,10 @@ def test_changes_of_a_corpus_in_words() -> None:
     ):  # fmt: skip
         report = changed(of, ["v4", "v5", "v6", sha], everything=False)
         assert (in_words(report), report.good) == (told, good)
-    assert what_goes(changed(found, ["v4", "v6", sha], everything=False)) == [
-        "machine",
-        "possible since",
-        "at least",
-    ]
+    assert (
+        laid_out(changed(found, ["v4", "v6", sha], everything=False))
+        == "version 'benchmark' change machine-1 <at least-3 possible since-2"
+    )
 
 
 def test_results_print_themselves(tmp_path: Path) -> None:

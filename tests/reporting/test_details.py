@@ -4,7 +4,7 @@ import math
 from typing import Any
 
 from msgspec.structs import replace
-from tests.command import in_words, what_goes
+from tests.command import in_words, laid_out
 from tests.reporting.test_by_hand import FASTER, SLOWER, UNDECIDED, compared
 
 from speedproof.conclude.suite import SuiteComparison
@@ -71,8 +71,9 @@ def test_every_protocol_has_a_row_of_each_benchmark() -> None:
         "The whole suite": told["The whole suite"],
         "Left out": ["o: only in old", "e: only in new", "p: units"],
     }  # fmt: skip
-    first, *_ = sections(result, details=True, explain=False)
-    assert what_goes(first) == ["runs", "p"]
+    first, second, *_ = sections(result, details=True, explain=False)
+    assert laid_out(second) == "'' chance of a faster run <p-2 <runs-1"
+    assert laid_out(first) == "'' <old <new change <p-2 <runs-1"
     assert [(row.name, row.kind) for row in first.tables[0].rows] == [
         ("a", "faster"), ("b", "equivalent"), ("d", "undecided"),
     ]  # fmt: skip

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 from msgspec.structs import replace
-from tests.command import in_words, what_goes
+from tests.command import in_words, laid_out
 
 import speedproof as sp
 from speedproof.protocols.hpt import AS_GIVEN, HptClaim, HptClaims
@@ -57,7 +57,7 @@ def test_hpt_in_words() -> None:
         "old and new hold the same values in 1 benchmark: one measurement, given twice", "old new better p",
         *(f"{sides[name]} {told}" for name, told in rows.items()), f"{note} --details: tests, bounds, claims",
     ]  # fmt: skip
-    assert (what_goes(made), made.good) == (["p"], True)
+    assert (laid_out(made), made.good) == ("'' <old <new better <p-1", True)
     lost = replace(FOUND, result=replace(FOUND.result, winner=Winner.REFERENCE))
     (turned,) = lost.reports()
     assert ([row.name for row in turned.tables[0].rows], turned.good) == ([*"cabfegd"], False)
@@ -97,6 +97,8 @@ def test_how_sure_hpt_is_of_other_speedups(fields: dict[str, Any], told: str) ->
             "geometric mean 1.25 96.0 % +1.1 % -", "paired t none - - -",
             f"Relative to 95 % and, the error, to the speedup that HPT certifies. {told}.",
         ]  # fmt: skip
+        assert laid_out(part) == "speedup by <speedup <confidence <against 95 % <error"
+        assert laid_out(detailed.sections[0]) == "<confidence <speedup <all pass up to"
         assert [row.cells[3].style for row in part.tables[0].rows] == ["warning", "", ""]
     tie = replace(FOUND, result=replace(FOUND.result, winner=Winner.TIE, speedups=speedups))
     assert "Speedups" not in [part.title for one in tie.reports(details=True) for part in one.sections]

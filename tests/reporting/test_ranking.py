@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from tests.command import in_words, what_goes
+from tests.command import in_words, laid_out
 
 from speedproof.data.notes import Assumption, Note
 from speedproof.data.suite import Key
@@ -92,9 +92,10 @@ def test_a_ranking_of_one_benchmark() -> None:
     head = "place a median mean best single run runs"
     rows = ["1 new 0.5000 s 0.6000 s 88 % [77 %, 98 %] 20", "2 old 1.000 s 1.000 s 12 % [2 %, 23 %] 20"]
     assert in_words(made)[1:] == [head, *rows, f"{alone}{hint}"]
-    assert what_goes(made) == ["runs", "mean"]
+    assert laid_out(made) == "<place 'a' <median <mean-2 <best single run <runs-1"
     inside = ["version modes ties by mixtures", "new 2 0.0 % 80 % [70 %, 90 %]", "old - 12.3 % -"]
     assert in_words(made.sections[0]) == inside
+    assert laid_out(made.sections[0]) == "'version' <modes <ties <by mixtures"
     assert in_words(ranked(OPEN))[-2:] == [
         alone,
         f"Fewer than 5 runs of a version never prove an order of 2.{hint}",
@@ -145,4 +146,4 @@ def test_a_ranking_of_several_benchmarks() -> None:
         "(rss) 1.000 s 1.000 s 1.000 s y wins 30 % (at least 20 %)", "(time) 1.000 s 1.000 s 1.000 s ~ undecided",
         "so it is --details: modes, mixtures, warnings",
     ]  # fmt: skip
-    assert what_goes(both) == ["z"]
+    assert laid_out(both) == "'sort …' <y <x <z-1 single runs"

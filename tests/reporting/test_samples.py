@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.command import in_words, what_goes
+from tests.command import in_words, laid_out
 
 import speedproof as sp
 from speedproof.data.record import Skipped
@@ -50,7 +50,7 @@ def test_rows_of_what_was_read() -> None:
         "sort new time 1.000 s 1.000 s ± 100 % 1.000 ns 2.000 s 3",
         "sort old rss 1.500 B 1.500 B ± 47 % 1.000 B 2.000 B 2",
     ]  # fmt: skip
-    assert what_goes(made) == ["max", "min", "mean"]
+    assert laid_out(made) == "'benchmark' 'version' 'metric' <median <mean-3 <min-2 <max-1 <runs"
     nested = Sample(np.arange(1.0, 7.0), "s", processes=np.array([0, 0, 1, 1, 2, 2]))
     assert in_words(report(Suite(("v",), {(Key("b"), "v"): nested}))) == [
         "1 benchmark of 1 version", f"benchmark {HEAD}", "b 3.500 s 3.500 s ± 53 % 1.000 s 6.000 s 6 in 3",

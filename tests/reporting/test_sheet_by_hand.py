@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from tests.command import in_words, what_goes
+from tests.command import in_words, laid_out
 from tests.reporting.test_by_hand import FASTER, SLOWER, UNDECIDED
 from tests.reporting.test_details import NORMAL, SAME, TREND, answer, suite_of
 
@@ -40,7 +40,7 @@ HINTS = "Why: --explain Page: --html report.html"
 def test_a_sheet_of_one_benchmark(answers: tuple[Comparison, ...], told: list[str]) -> None:
     made = report(suite_of(*answers))
     assert in_words(made) == told
-    assert what_goes(made) == ["max", "min"]
+    assert laid_out(made) == "'a' <median <mean <min-2 <max-1 <runs"
     outcome = "undecided" if answers[0].proven_verdict is UNDECIDED else "passed"
     assert [(row.name, row.outcome) for row in made.tables[0].rows] == [("old", ""), ("a", outcome)]
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from tests.command import in_words, what_goes
+from tests.command import in_words, laid_out
 
 import speedproof as sp
 from speedproof.protocols.speedup_test import RowFinding, SuiteReport, SuiteRow
@@ -55,9 +55,10 @@ def test_a_suite_in_words() -> None:
         "open ~ 1.25x faster - ~ 1.01x faster - 2.00x faster", "zero ~ 1.25x faster - ~ - - 2.00x faster",
         "~: no difference shown at the row's level, or not tested. --details: warnings on 2 benchmarks",
     ]  # fmt: skip
-    assert what_goes(made) == ["minimum", "level", "level"]
+    assert laid_out(made) == "'' mean <level-2 median <level-2 minimum-1"
     assert [cell.style for cell in made.tables[0].rows[0].cells] == ["strong", "dim", "", "bad", "", ""]
     bounds, warnings = made.sections
+    assert laid_out(bounds) == "'' mean median"
     assert in_words(bounds) == [
         "mean median", "open - -", "zero - -", "fast 1.25x faster [1.12x, 1.50x] -",
         "faster - 1.25x faster [1.12x, 1.50x]", "slow 1.25x slower [1.06x, 1.60x] -",

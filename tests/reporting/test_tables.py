@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from msgspec.structs import replace
-from tests.command import in_words, speedproof, what_goes
+from tests.command import in_words, laid_out, speedproof
 
 import speedproof as sp
 from speedproof.data.sample import Sample
@@ -149,6 +149,8 @@ def test_a_mixture_in_words() -> None:
     made = mixtures(("sort", "old", MIXED), indices=[replace(INDICES[0], versus=())])
     said = [" ".join(line.split()) for line in ONE_SAMPLE]
     assert in_words(made) == said
+    assert laid_out(made, 0) == "family <BIC fit parameters"
+    assert laid_out(made) == "<component <weight <mean <deviation"
     assert in_words(made.sections[0]) == ["version I4 = peaks", "old 2"]
     few = replace(PLAIN, modes=(), n=9, components=MIXED.components)
     none = ["2 30.0 % 20 s 250 ms", ONE_SAMPLE[8], "Fewer than 5 values a component, which may be chance."]
@@ -181,7 +183,13 @@ def test_several_mixtures_in_words() -> None:
         f"sort new 10 s not rejected one mode 1 10 {asked}", f"hash old none not tested one mode 1 10 {asked}",
         meant("every peak of the density (VARCORE's I4)", ""),
     ]  # fmt: skip
-    assert what_goes(made) == ["K", "order", "runs", "largest BIC"]
+    quantiles = "<99 % quantile <1 % quantile <50 % quantile <P[X <= 15 s]"
+    heads = "'benchmark' 'version' modes fit largest BIC-4 order-2 <K-1 <runs-3"
+    assert laid_out(made) == f"{heads} {quantiles}"
+    assert (
+        laid_out(made.sections[-1], 0) == "'X' 'Y' <I1 = E|X-Y| <mixtures <I2 = P[X < Y + 500 ms] <mixtures"
+    )
+    assert laid_out(made.sections[-1]) == "'version' <I3 = P[X < all others] <mixtures <I4 = peaks"
     assert in_words(made.sections[0]) == [" ".join(line.split()) for line in ONE_SAMPLE if "quantile" not in line
                                           and "P[X" not in line]  # fmt: skip
     assert in_words(made.sections[-1]) == [

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from tests.command import in_words, what_goes
+from tests.command import in_words, laid_out
 from tests.reporting.test_by_hand import FASTER, SLOWER, UNDECIDED, compared
 
 from speedproof.conclude.suite import SuiteComparison
@@ -57,7 +57,7 @@ def test_versions_of_few_benchmarks() -> None:
         f"2-3 old reference {rows['old']}", f"same {rows['same']}", f"{MARKS}{HINTS}",
     ]  # fmt: skip
     assert [row.outcome for row in ranked.tables[0].rows] == ["undecided", "failed", "", "passed"]
-    assert (ranked.good, what_goes(ranked)) == (False, ["b"])
+    assert (ranked.good, laid_out(ranked)) == (False, "<place 'version' over old a b-1")
     assert in_words(report(SOME)) == [
         "2 faster, 1 slower, 1 the same, 1 undecided of 5 comparisons with old (in median, 95 %)", "version a b",
         *(f"{name} {of}" for name, of in rows.items()), f"{MARKS}{HINTS}",
@@ -96,7 +96,7 @@ def test_versions_of_one_benchmark() -> None:
         "v2": "v2 0.8000 s 1.25x faster 1.23x 9", "old": "old 1.000 s reference 9", "v10": "v10 1.000 s ~ 1.00x 9",
         "same": "same 1.000 s = the same within 1 % 9", "v3": "v3 1.250 s 1.25x slower 1.23x 9",
     }  # fmt: skip
-    assert what_goes(report(results)) == ["runs"]
+    assert laid_out(report(results)) == "'a' <median change proven <runs-1"
     assert in_words(report(results)) == [
         "1 faster, 1 slower, 1 the same, 1 undecided of 4 comparisons with old (in median, 95 %)",
         "a median change proven runs", *rows.values(), f"--all: every row and version {HINTS}",
@@ -156,10 +156,10 @@ def test_many_benchmarks_of_versions() -> None:
     ]  # fmt: skip
     assert in_words(made)[6] == "b13 1.000 s 0.4167 s ~ 0.4000 s + 2.50x"
     assert in_words(made)[-2] == "... 4 more benchmarks"
-    assert (rows_of(made), what_goes(made)) == (names[:3:-1], ["new"])
+    assert (rows_of(made), laid_out(made)) == (names[:3:-1], "'' <old new-1 newer")
     whole = report(results, FIRST, everything=True)
     assert (rows_of(whole), whole.tables[-1].repeats) == (names[::-1], 2)
-    assert what_goes(report(results)) == ["newer"]
+    assert laid_out(report(results)) == "'' <old new newer-1"
     many = placed(*((f"v{i}", 1.0, 1, 12) for i in range(12)))
     results += [against(f"v{i}", {names[0]: (1.1, FASTER)}) for i in range(3, 12)]
     for count, room in ((4, 10), (6, 9), (9, 6), (12, 5)):

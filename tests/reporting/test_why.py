@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from msgspec.structs import replace
-from tests.command import in_words, speedproof, what_goes
+from tests.command import in_words, laid_out, speedproof
 
 import speedproof as sp
 from speedproof.data.suite import Key
@@ -246,7 +246,7 @@ def test_tables_of_why() -> None:
     of_one = report([EXPLAINED], details=True)
     assert in_words(of_one)[2:] == [head, *rows, *BELOW]
     assert [row.cells[0].style for row in of_one.tables[0].rows] == ["strong", "strong", "strong", "dim"]
-    assert what_goes(of_one) == ["states", "at equal state"]
+    assert laid_out(of_one) == "'metric' <correlation <between states <p states-1 <share at equal state-2"
     some = [
         replace(EXPLAINED, benchmark=name, metrics=metrics)
         for name, metrics in (("a", (IDLE,)), ("b", (USER,)), ("d", (replace(FAULTS, share=0.9),)))

@@ -286,7 +286,7 @@ def test_what_all_names_begin_with_makes_no_column_wider() -> None:
     assert re.split("  +", head) == ["a/very/lo…", "time"]
 
 
-def test_what_goes_first_where_there_is_little_room() -> None:
+def test_laid_out_first_where_there_is_little_room() -> None:
     """In this order titles become brief, names short, columns go, texts become brief, and the last columns go."""
     long = "about twice as fast as it was before"
     columns = (
