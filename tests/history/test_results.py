@@ -513,7 +513,7 @@ OF = {
         (("sort", "time", "s"), ("hash", "rss", "B"), ("parse", "rate", "B/s"), ("idle", "time", "s"))
     )
 }
-STEPS = ({10: 1.25}, {10: 0.8}, {10: 1.5, 15: 1 / 1.5}, {})
+STEPS: tuple[dict[int, float], ...] = ({10: 1.25}, {10: 0.8}, {10: 1.5, 15: 1 / 1.5}, {})
 TRACKS = followed(
     *(
         [sum(math.log(by) for at, by in of.items() if at <= i) + 0.001 * (i * 7 % 5 - 2) for i in range(20)]
@@ -521,10 +521,8 @@ TRACKS = followed(
     ),
     commits=TWENTY,
 )
-ASSIGNED, BLESSED = (
-    Triage(ALL[10], name, state, reason, "me", "2026-02-03T04:05:06")
-    for name, state, reason in (("sort", "assigned", "Bob"), ("hash", "blessed", "planned"))
-)
+ASSIGNED = Triage(ALL[10], "sort", "assigned", "Bob", "me", "2026-02-03T04:05:06")
+BLESSED = replace(ASSIGNED, benchmark="hash", state="blessed", reason="planned")
 
 
 def test_a_history_in_words() -> None:

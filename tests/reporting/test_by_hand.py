@@ -398,8 +398,8 @@ def test_a_conclusion_of_many_comparisons(tmp_path: Path) -> None:
         given = {**of.counts, "typical": counted}
         rest = [line for line in told(everything=everything, counts=given) if line.startswith("... ")]
         left = [7 - min(slower, most), 50 - min(faster, most)]
-        kinds = zip(left, ("slower", "faster"), (slower, faster), strict=True)
-        folded_rows = [f"... {n} {'more ' * (there > 0)}{kind}" for n, kind, there in kinds if n]
+        still = zip(left, ("slower", "faster"), (slower, faster), strict=True)
+        folded_rows = [f"... {n} {'more ' * (there > 0)}{kind}" for n, kind, there in still if n]
         assert rest == [*folded_rows, f"... {counted[UNDECIDED]} undecided"]
 
 
@@ -1047,15 +1047,15 @@ def test_how_far_modes_moved(metric: str, word: str) -> None:
         compared = replace(of, matched=tuple(matched))
         made = modes_report([compared], ("old", "new"), everything=False, details=True)
         assert [text.text.strip() for text in made.notes] == told
+    places: dict[str, Any] = {"reference_modes": (2.5, 3.0), "candidate_modes": (0.5,), "gap": 1.2345}
     rows = [
-        replace(of, benchmark=name, pvalue=pvalue, **fields)
+        replace(of, benchmark=name, pvalue=pvalue, **(places | fields))
         for name, pvalue, fields in (
             ("none", 0.6, {}), ("moved", 0.01, {"matched": (modes[0],)}),
             ("shares", 0.001, {"matched": (modes[1],)}),
             ("gone", 0.02, {"vanished": (2.5,), "appeared": (1.0, 2.0), "matched": (*modes,)}),
             ("odd", 0.01, {"undermining": (A.TREND,), "reference_modes": ()}),
         )
-        for fields in [{"reference_modes": (2.5, 3.0), "candidate_modes": (0.5,), "gap": 1.2345, **fields}]
     ]  # fmt: skip
     report = modes_report(rows, ("old", "new"), everything=False, details=False)
     both, rest = "2.5 s, 3 s 500 ms", "1.23 s 0.50"

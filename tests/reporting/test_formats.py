@@ -22,7 +22,18 @@ from speedproof.reporting import sheet, text
 from speedproof.reporting.formats import latex
 from speedproof.reporting.formats.csv import separated
 from speedproof.reporting.formats.markdown import code, escape, render
-from speedproof.reporting.model import FORMATS, Cell, Column, Report, Reported, Row, Table, Text
+from speedproof.reporting.model import (
+    FORMATS,
+    Cell,
+    Column,
+    Meaning,
+    Report,
+    Reported,
+    Row,
+    Style,
+    Table,
+    Text,
+)
 from speedproof.reporting.rows import COLUMNS
 
 Made = tuple[SuiteComparison, Suite]
@@ -173,10 +184,13 @@ def _shown(source: str) -> str:
     return "".join(c.content for c in parts if c.type != "html_inline")
 
 
-ROWS = [
-        Row.of(Cell(name, "strong"), Cell("1.2x", style), "1", kind="x", folded=name != "a|b", outcome=outcome)
-        for name, style, outcome in (("a|b", "good", "passed"), ("c", "bad", "failed"), ("d", "", "undecided"))
+STYLES: list[tuple[str, Style, Meaning]] = [
+    ("a|b", "good", "passed"), ("c", "bad", "failed"), ("d", "", "undecided"),
 ]  # fmt: skip
+ROWS = [
+    Row.of(Cell(name, "strong"), Cell("1.2x", style), "1", kind="x", folded=name != "a|b", outcome=outcome)
+    for name, style, outcome in STYLES
+]
 TABLE = Table.of(
     (Column("name", names=True), Column("change"), Column("n", right=True)), ROWS, rest={"x": 2, "y": 1}
 )

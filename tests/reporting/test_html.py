@@ -23,7 +23,7 @@ from speedproof.protocols.pair import Rules
 from speedproof.reporting import sheet
 from speedproof.reporting.formats.html import fields_of, fragment, panels, render
 from speedproof.reporting.formats.html.panels import STEPS
-from speedproof.reporting.model import Cell, Column, Report, Row, Table, Text
+from speedproof.reporting.model import Cell, Column, Report, Row, Style, Table, Text
 from speedproof.reporting.stored import Context
 from speedproof.stats.estimate import Estimate
 
@@ -178,20 +178,17 @@ def test_ratios_are_drawn_where_they_lie() -> None:
         (0.5, 0.0, 1.0): ("3.0", "3.0 left", "34.333 cap", "slower"),
         (4.0, 1.0, inf): ("97.0", "34.333 cap", "97.0 right", "faster"), (1.0, nan, nan): ("34.333", "undecided"),
     }  # fmt: skip
-    styles = {
-        "equivalent": ("", ""),
-        "faster": ("good", ""),
-        "slower": ("", "bad"),
-        "undecided": ("dim", "bad"),
-    }
+    styles: dict[str, tuple[Style, Style]] = {
+        "equivalent": ("", ""), "faster": ("good", ""), "slower": ("", "bad"), "undecided": ("dim", "bad"),
+    }  # fmt: skip
     rows = []
-    for ends, (*_, colour) in of.items():
+    for ratio, (*_, colour) in of.items():
         own, first = styles[colour]
-        rows.append(Row.of(Cell("b", first), Cell("ratio", own, speedup=Estimate(*ends, 0.95))))
+        rows.append(Row.of(Cell("b", first), Cell("ratio", own, speedup=Estimate(*ratio, 0.95))))
     page = render(Report("", (Text("t"),), (Table.of((Column("name"), Column("change")), rows),)))
     for (at, *ends), mark in zip(of.values(), re.findall('<g class="(.*?)</g>', page), strict=True):
         uses = re.findall(r'href="#-(\w+)"(?: class="(\w+)")? x="([\d.]+)%"', mark)
-        known = [(kind, "", x) for x, kind in map(str.split, ends[:-1])]
+        known = [(kind, "", x) for x, kind in (end.split() for end in ends[:-1])]
         assert uses == [*known, ("dot", "" if known else "bare", at)]
         assert mark.startswith(f'{ends[-1]}">')
         drawn = re.findall(r'<line x1="([\d.]+)%" x2="([\d.]+)%"', mark)

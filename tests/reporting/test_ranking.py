@@ -18,7 +18,15 @@ TREND = (Note(Assumption.TREND, "they rise"),)
 
 
 def run(version: str, chance: float, best: int, worst: int, **more: Any) -> RankedRun:
-    of = {"n": 20, "units": 20, "repeated": "run", "mean": 1.0, "median": 1.0, "modes": 1, "ties": 0.0}
+    of: dict[str, Any] = {
+        "n": 20,
+        "units": 20,
+        "repeated": "run",
+        "mean": 1.0,
+        "median": 1.0,
+        "modes": 1,
+        "ties": 0.0,
+    }
     of |= {"mixture_chance": None, "undermining": (), **more}
     ends = max(chance - 0.1, 0.0), min(chance + 0.1, 1.0)
     return RankedRun(

@@ -29,7 +29,8 @@ def against(candidate: str, of: dict[str, Told], **fields: Any) -> SuiteComparis
 
 def placed(*places: tuple[str, float, int, int], benchmarks: tuple[str, ...] = ("a", "b")) -> SuiteRanking:
     versions = (
-        RankedVersion(name, Estimate(by, 0.99 * by, 1.01 * by, 0.95), *ranks) for name, by, *ranks in places
+        RankedVersion(name, Estimate(by, 0.99 * by, 1.01 * by, 0.95), best, worst)
+        for name, by, best, worst in places
     )
     return SuiteRanking(0.05, tuple(versions), (), benchmarks, ())
 
