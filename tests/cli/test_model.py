@@ -1,13 +1,11 @@
 """``speedproof model`` as a user meets it."""
 
 import json
-import re
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from msgspec.structs import replace
 from tests.command import ROOT, refused, speedproof, write
 
 import speedproof as sp
@@ -87,15 +85,6 @@ def test_rounded_values_are_known_as_such() -> None:
     assert ("grid" in plain, " rejected" in plain.replace("not rejected", "")) == (False, True)
 
 
-def test_what_is_to_be_known_of_a_fit_is_told() -> None:
-    found = sp.model(TWO.rvs(60, seed=3), bootstrap=10)
-    ((*of, a),) = found.models
-    assert a.test is not None
-    a = replace(a, note="so it is", n=5000, test=replace(a.test, drawn=1000))
-    shown = str(replace(found, models=((*of, a),)))
-    assert "\nSo it is.\nTested on 1,000 of the 5,000 values, drawn at random." in shown
-
-
 def test_what_cannot_be_modelled_is_left_out_with_the_reason(bimodal: str) -> None:
     constant = write("flat.txt", [2.5] * 20)
     code, out, err = speedproof("model", bimodal, constant, "--bootstrap", "20")
@@ -136,16 +125,6 @@ def test_quantiles_probabilities_and_metrics() -> None:
     low, high = found["limits"][0]
     assert low == pytest.approx(quantile_limits(np.loadtxt(files[0]), 0.99, 0.05)[0], rel=1e-12)
     assert high is None  # from 299 runs on
-    quantiles = [word for q in ("0.99", "0.01", "0.5") for word in ("--quantile", q)]
-    _, out, _ = speedproof("model", files[0], "--unit", "s", *quantiles, "--bootstrap", "0", "--metrics")
-    assert "all others" not in out
-    text, ms = " ".join(out.split()), r"1\d\.\d\d ms"
-    for told in (
-        f"99 % quantile: {ms} by the mixture; by the runs at least {ms}, upper limit from 299 runs on",
-        f" 1 % quantile: {ms} by the mixture; by the runs at most {ms}, lower limit from 299 runs on",
-        f"50 % quantile: {ms} by the mixture; by the runs {ms} to {ms}",
-    ):
-        assert re.search(rf"{told} \(95 % each\)", text)
     assert (p, at) == (0.99, 0.011)
     assert float(model.cdf(value)) == pytest.approx(0.99)
     assert share == pytest.approx(float(model.cdf(0.011)))

@@ -46,18 +46,6 @@ def test_the_length_that_is_promised(only: str, most: int) -> None:
     assert (len(lines) <= most, max(map(len, lines)) <= 80) == (True, True)
 
 
-def test_who_is_called_first() -> None:
-    """Only a version that is proven ahead of each other one; its own place says as much."""
-    rng = np.random.default_rng(1)
-    values = {v: at * rng.normal(1, 0.01, 12) for v, at in zip("abc", (1.0, 2.0, 3.0), strict=True)}
-    found = sp.compare_suite(Suite.of_samples({"sort": values}))
-    ((first, *others),) = (ranking.versions for ranking in found.rankings.values())
-    for worst, answer in ((1, "a is fastest of 3"), (2, "Undecided whether a is fastest of 3")):
-        ranking = replace(found.rankings["time"], versions=(replace(first, worst_rank=worst), *others))
-        (made,) = sheet.reports(found.results, {"time": ranking})
-        assert made.headline[0].text == answer
-
-
 def test_colour_changes_no_column(mixed: Made) -> None:
     result, _ = mixed
     report = sheet.report(result)

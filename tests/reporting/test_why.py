@@ -1,7 +1,6 @@
 """What a difference goes with, in words: on the command line, in Python, as JSON."""
 
 import json
-import re
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -158,23 +157,6 @@ def test_the_two_speeds_of_a_machine() -> None:
     assert told.count("Next: run again with --cpu 1, at a fixed frequency") == 4
     one = json.loads(found.to_json())["results"][0]
     assert [state["shares"] for state in one["machine"]["states"]] == [[0.5, 0.75], [0.5, 0.25]]
-
-
-def test_a_part_of_time_goes_with_it_from_run_to_run() -> None:
-    """It has no states of its own but a correlation; of a benchmark with which nothing goes that is said."""
-    rng = np.random.default_rng(2)
-    samples = {}
-    for name, noise in (("f", 0.05), ("g", 2.0)):
-        for version, level in (("a", 2.2), ("b", 2.0)):
-            user = rng.normal(1.0, 0.1, 60)
-            times = level + user + np.abs(rng.normal(0.0, noise, 60))
-            samples[Key(name, "time"), version] = sp.Sample(times, "s", label=version)
-            samples[Key(name, "user"), version] = sp.Sample(user, "s", label=version)
-    (made,) = sp.why(sp.Suite(("a", "b"), samples)).reports()
-    first, second = made.tables[0].rows
-    told = r"why: user \(a part of time\), from run to run \(correlation 0\.\d\d\); it shows no states"
-    assert re.fullmatch(told, first.sentence)
-    assert (first.name, second.name, second.cells[1].text) == ("f", "g", "nothing shown")
 
 
 STATES = (StateOfRuns(100.4, (0.7, 0.9), (1.0, 0.9)), StateOfRuns(2101.4, (0.3, 0.1), (2.0, 1.8)))
