@@ -19,7 +19,7 @@ from tests.protocols.asking import compare_medians
 from speedproof.data.sample import Sample
 from speedproof.protocols.pair import Rules
 from speedproof.protocols.results import Needed
-from speedproof.reporting.formats.html.panels import ratio_axis
+from speedproof.reporting.formats.html.panels import RatioAxis, ratio_axis
 from speedproof.reporting.history import brief_commit
 from speedproof.reporting.model import Cell, Column, Report, Row, Table, Text
 from speedproof.reporting.names import (
@@ -128,6 +128,22 @@ SAID: list[tuple[Callable[..., object], tuple[object, ...], object]] = [
     # Ratios that no digit tells from 1, and those that are none.
     (factor, (1 + 1e-13, 1), "1.00x"), (factor, (1 - 1e-13, -1), "1.00x"), (factor, (math.inf,), "∞"),
     (factor, (0.0,), "0x"), (factor, (math.nan,), "-"),
+    # Two digits behind the point between a tenth and ten, three digits beyond, more where 1 is near.
+    *((factor, (of, towards, most), told) for of, towards, most, told in (
+        (0.1, 0, 9, "0.10x"), (9.99, 0, 9, "9.99x"), (10.0, 0, 9, "10.0x"), (123.456, -1, 9, "123x"),
+        (123.456, 1, 9, "124x"), (0.0501, 1, 9, "0.0501x"), (999_999.0, 0, 9, "999999x"), (1e6, 0, 9, "1.00e+6x"),
+        (1234567.0, 1, 9, "1.24e+6x"), (1.1e-4, 0, 9, "0.00011x"),
+        (1.0999, -1, 9, "1.09x"), (1.0999, 1, 9, "1.10x"),
+        (1.000012, 0, 9, "1.00001x"), (1.000012, 1, 9, "1.00002x"), (1.000012, 1, 3, "1.001x"),
+        (1.0000000012, 1, 9, "1.000000002x"),
+    )),
+    # As many labels as have room on an axis of 8 em: here of half its ticks, and all of them.
+    *((RatioAxis.labelled, (RatioAxis(1 / end, end, ticks),), list(zip(places, labels, strict=True)))
+      for end, ticks, places, labels in (
+        (10.0, (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0), (3.0, 17.148, 35.852, 50.0, 64.148, 82.852, 97.0),
+         ("", "0.2", "", "1", "", "5", "")),
+        (1 / 0.7, (0.8, 1.0, 1.25), (20.596, 50.0, 79.404), ("0.8", "1", "1.25")),
+    )),
     (common_prefix, (["abc/x", "abc/y"],), "abc/"), (common_prefix, (["ab/x", "ab/y"],), ""),
     (up_to, ([0.2, 0.1], 0.95), "up to 20 % (95 %)"),
     (common_prefix, (["abc/", "abc/x"],), ""), (common_prefix, (["some/abc/", "some/abc/x"],), "some/"),
@@ -148,6 +164,9 @@ SAID: list[tuple[Callable[..., object], tuple[object, ...], object]] = [
     (labels, (["competing.no-sort", "competing.no-sort+summary"], 16), ["no-sort", "no-sort+summary"]),
     # What is not a number is not shown as one; of equal values and of tiny differences the usual digits do.
     (values, ([1e-3, 1e-3 * (1.0 + 1e-12)], "s"), ["1.000 ms"] * 2),
+    (values, ([1e-3, 10.0], "s"), ["0.001000 s", "10.00 s"]),
+    (values, ([1e-3, 10.01], "s"), ["1.000 ms", "10.01 s"]),
+    (values, ([1.5e9, 0.0], ""), ["1.5e+09", "0"]), (values, ([999999999.0], ""), ["999999999"]),
     (values, ([math.nan, 1.0], "s"), ["-", "1.000 s"]), (at_least, (math.nan,), "size not proven"),
     (at_least, (1.0,), "size not proven"), (at_least, (ONE,), "size not proven"),
     (at_least, (1.129,), "1.12x"),
