@@ -741,7 +741,7 @@ def sequential(estimate: float, verdict: Verdict, **fields: Any) -> CandidateRes
     return CandidateResult(verdict=verdict, estimate=estimate, reason="", blocks_to_go=0.0, **given)
 
 
-def ended(*findings: CandidateResult, **given: Any) -> list[str]:
+def ending(*findings: CandidateResult, **given: Any) -> Report:
     question = given.pop("question", QUESTION)
     heads: dict[str, list[Comparison]] = {}
     for f in findings:
@@ -749,7 +749,41 @@ def ended(*findings: CandidateResult, **given: Any) -> list[str]:
         bounds = f.result.low, f.result.high
         heads.setdefault(f.candidate, []).append(of_blocks(f.estimate, f.verdict, bounds, **named))
     results = [sheet_of(*of) for of in heads.values()]
-    return [" ".join(line) for line in lines(session_report(findings, question, results, **given))]
+    return session_report(findings, question, results, **given)
+
+
+def ended(*findings: CandidateResult, **given: Any) -> list[str]:
+    return [" ".join(line) for line in lines(ending(*findings, **given))]
+
+
+def test_what_happened_while_a_session_was_measured() -> None:
+    """Of one benchmark every message once; of several where the risk is another one; the time of the processor."""
+    bounds = SequentialResult(20, 0, 0.05, 1.05, 1.2, 0.01, 1.0)
+    notes = (
+        Note(A.TREND, "they rise"),
+        Note(A.ONE_LAYOUT, "x"),
+        Note(A.NORMALITY, "odd"),
+        Note(A.TREND, "they rise"),
+    )
+    found = sequential(1.1, FASTER, result=bounds, warnings=notes)
+    assert [line for line in ended(found) if line.startswith("!")] == ["! They rise.", "! Odd."]
+    many = [replace(found, benchmark=f"group/b{i}") for i in range(7)]
+    assert [line for line in ended(*many) if line.startswith("!")] == [
+        "! In b0, b1, b2, b3, b4 and 2 more the true risk may be larger: a trend over the runs."
+    ]
+    quiet = replace(many[1], warnings=notes[1:3])
+    assert not any(line.startswith("!") for line in ended(quiet, replace(quiet, benchmark="b")))
+    old, new = {"user": "1 s", "system": "0 s"}, {"user": "2 s", "system": "0 s"}
+    idle, busy = (
+        "'sort' <median <mean <min-3 <max-2 <user-1 <runs",
+        "'sort' <median <mean <min-4 <max-3 <user-2 <system-1 <runs",
+    )
+    for spent, heads in (((old, new), idle), ((old | {"system": "1 ms"}, new), busy), (({}, new), None)):
+        sides = {("sort", version): of for version, of in zip(("old", "new"), spent, strict=True)}
+        made = ending(found, spent=sides)
+        assert laid_out(made) == (heads or "'sort' <median <mean <min-2 <max-1 <runs")
+        users = [[cell.text for cell in row.cells][5] for row in made.tables[0].rows]
+        assert users == (["1 s", "2 s"] if heads else ["20", "20"])
 
 
 def test_what_builds_of_a_session_stand_for() -> None:
