@@ -16,14 +16,16 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
+import speedproof as sp
 from speedproof.conclude.suite import SuiteComparison, compare_suite
 from speedproof.data.names import visible
+from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Suite
 from speedproof.protocols.pair import Rules
 from speedproof.reporting import sheet
 from speedproof.reporting.formats.html import fields_of, fragment, panels, render
 from speedproof.reporting.formats.html.panels import STEPS
-from speedproof.reporting.model import Cell, Column, Report, Row, Style, Table, Text
+from speedproof.reporting.model import FORMATS, Cell, Column, Report, Row, Style, Table, Text
 from speedproof.reporting.stored import Context
 from speedproof.stats.estimate import Estimate
 
@@ -195,6 +197,37 @@ def test_ratios_are_drawn_where_they_lie() -> None:
         assert drawn == ([(known[0][2], known[1][2])] if known else [])
     ticks = re.findall(r'<text x="([\d.]+)%" y="13">(\d[\d.]*)</text>', page)
     assert {("34.333", "1"), ("65.667", "2")} <= {*ticks}
+
+
+def panels_of(page: str) -> dict[str, list[str]]:
+    """The versions of the panel of each row that has one."""
+    read = Page(page)
+    panels = json.loads(read.text_of("script")[0])["panels"]
+    rows = [a for t, a in read.elements if t == "tr" and "data-panel" in a]
+    return {str(row["data-name"]): panels[int(str(row["data-panel"]))]["labels"] for row in rows}
+
+
+def test_panels_are_those_of_their_rows() -> None:
+    """Of one benchmark's versions each has its own, of several benchmarks each; of metrics their own."""
+    x = np.linspace(1.0, 1.1, 9)
+    times = {"old": x, "new": 2 * x, "newer": 3 * x}
+    found = sp.compare_suite(Suite.of_samples({"a": times}))
+    expected = {"new": ["old", "new"], "newer": ["old", "newer"]}
+    assert panels_of(FORMATS["html"].write(found.written(), "x.html")) == expected
+    pairs = {name: {v: times[v] for v in ("old", "new")} for name in "ab"}
+    found = sp.compare_suite(Suite.of_samples(pairs))
+    assert panels_of(FORMATS["html"].write(found.written(), "x.html")) == {b: ["old", "new"] for b in pairs}
+    samples = {
+        (Key("a", metric), v): Sample(values * of, "s" if metric == "time" else "B", label=v)
+        for metric, of in (("time", 1.0), ("rss", 2.0)) for v, values in pairs["a"].items()
+    }  # fmt: skip
+    both = sp.compare_suite(Suite(("old", "new"), samples), metric="all").written()
+    sheets = replace(both, reports=sheet.reports(both.results, short=False))
+    page = Page(FORMATS["html"].write(sheets, "x.html"))
+    units = [
+        panel["drawn"]["ticks"][0][1].split()[1] for panel in json.loads(page.text_of("script")[0])["panels"]
+    ]
+    assert units == ["s", "B"]
 
 
 def test_accessible_structure(page: Page) -> None:
