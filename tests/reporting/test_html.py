@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -291,13 +291,20 @@ def test_deciles_that_no_interval_bounds_are_not_drawn(make_suite: Callable[...,
         assert (panel["shift"] is not None) == drawn
 
 
-def test_a_point_is_a_process_where_one_side_has_several_values_of_each() -> None:
-    rng = np.random.default_rng(1)
-    suite = Suite.of_samples({"a": {"old": rng.normal(10, 1, (6, 4)), "new": rng.normal(10, 1, 9)}}, unit="s")
+@pytest.mark.parametrize("unit", ["process", "session"])
+def test_a_point_is_a_process_where_one_side_has_several_values_of_each(unit: str) -> None:
+    rng, six = np.random.default_rng(1), np.repeat(np.arange(6), 4)
+    groups: dict[str, Any] = {"processes": six} if unit == "process" else {"sessions": six}
+    others: dict[str, Any] = {} if unit == "process" else {"sessions": np.arange(9)}
+    old = Sample(rng.normal(10, 1, 24), "s", label="old", **groups)
+    new = Sample(rng.normal(10, 1, 9), "s", label="new", **others)
+    suite = Suite(("old", "new"), {(Key("a"), "old"): old, (Key("a"), "new"): new})
     result = compare_suite(suite.pair("old", "new"), ("old", "new"), "time", Rules())
-    (panel,) = panels(result, suite).values()
-    told = "Each point is the median of a process."
-    assert panel["drawn"]["beyond"] == told
+    for nested, told, n in (("process", f"Each point is the median of a {unit}.", 6), ("pool", "", 24)):
+        (panel,) = panels(replace(result, nested=nested), suite).values()
+        drawn = panel["drawn"]
+        assert (drawn["beyond"], drawn["unit"]) == (told, unit if told else "run")
+        assert [len(sample["order"]) for sample in drawn["samples"]] == [n, 9]
 
 
 def test_a_notebook_has_paragraphs_and_tables() -> None:
