@@ -43,7 +43,7 @@ from speedproof.reporting.gate import report as gate_report
 from speedproof.reporting.gate import sentence
 from speedproof.reporting.mixtures import modes_report
 from speedproof.reporting.model import FORMATS, Cell, Column, Report, Reported, Row, Table, Text, folded
-from speedproof.reporting.notes import caveats, failed
+from speedproof.reporting.notes import caveats, doubts, failed
 from speedproof.reporting.rows import Voice
 from speedproof.reporting.session import bars, standing
 from speedproof.reporting.session import report as session_report
@@ -944,6 +944,24 @@ def test_what_the_data_cannot_know(notes: list[Note], told: str) -> None:
 def test_what_a_sheet_says_at_its_top_is_not_counted(protocol: str, kind: Assumption, told: bool) -> None:
     of = replace(compared(1.2, FASTER), protocol=protocol, checks=(Note(kind, ""),))
     assert failed([of]) == ({kind: 1} if told else {})
+    assert failed([replace(of, verdict=UNDECIDED)]) == {}
+
+
+@pytest.mark.parametrize(("kinds", "counts"), [
+    ("otT", {A.TREND: 2, A.RUN_ORDER: 1}), ("to", {A.RUN_ORDER: 1, A.TREND: 1}), ("t", {A.TREND: 1}),
+])  # fmt: skip
+def test_assumptions_that_are_not_met_are_counted(kinds: str, counts: dict[Assumption, int]) -> None:
+    """The most frequent first, of equals by name; of one benchmark alone in a sentence."""
+    of = [
+        replace(compared(1.2, FASTER), benchmark=name, protocol="typical", checks=(Note(kind),))
+        for name in kinds
+        for kind in [A.RUN_ORDER if name == "o" else A.TREND]
+    ]
+    assert [*failed(of).items()] == [*counts.items()]
+    listed = ", ".join(f"{kind.violated} ({n})" for kind, n in counts.items())
+    many = f"! In {len(kinds)} benchmarks the true risk may be larger: {listed}."
+    (told,) = doubts(of)
+    assert told.text == (many if len(kinds) > 1 else "! A trend over the runs: the true risk may be larger.")
 
 
 def test_speedups_of_hpt_with_all_digits() -> None:

@@ -14,7 +14,8 @@ import speedproof as sp
 from speedproof.data.suite import Key
 from speedproof.protocols.why import ByStates, GoesWith, StateOfRuns, Why
 from speedproof.reporting import text
-from speedproof.reporting.why import report
+from speedproof.reporting.model import Report, Text
+from speedproof.reporting.why import beside, report
 from speedproof.stats.estimate import Estimate
 
 EXAMPLE = str(Path(__file__).parents[2] / "examples/faults/session.jsonl")
@@ -215,6 +216,21 @@ def test_why_in_words(fields: dict[str, Any], told: list[str]) -> None:
     """What a difference goes with and how much of it, else why nothing is named; what would tell more."""
     of = replace(EXPLAINED, **fields)
     assert in_words(report([of])) == [f"why: {told[0]}", *told[1:], *(BELOW if of.shifted else [])]
+
+
+def test_where_why_stands() -> None:
+    """Of one benchmark behind the answer of its sheet, else after all; of several candidates each its own."""
+    sheet = Report("s", (Text("It is"), Text("risk")), notes=(Text("note"),), sections=(Report("more", ()),))
+    own = report([EXPLAINED])
+    (made,) = beside([sheet], {"new": [EXPLAINED]})
+    assert made.headline == (Text("It is"), *own.headline, Text("risk"))
+    assert (made.notes, made.sections) == ((Text("note"), *own.notes), sheet.sections)
+    (made,) = beside([sheet], {"new": [EXPLAINED]}, details=True)
+    assert [(part.title, len(part.tables)) for part in made.sections] == [(own.title, 1), ("more", 0)]
+    several = [EXPLAINED, replace(EXPLAINED, benchmark="hash")]
+    assert [*beside([sheet], {"new": several, "newer": []})] == [sheet, report(several, whose=True)]
+    assert [*beside([sheet], {"new": several})] == [sheet, report(several)]
+    assert [*beside([sheet] * 2, {"new": [EXPLAINED]})] == [sheet, sheet, own]
 
 
 def test_tables_of_why() -> None:
