@@ -181,6 +181,10 @@ SAID: list[tuple[Callable[..., object], tuple[object, ...], object]] = [
      "\nname  time\nb1     1 s\n    a remark that is\n    longer than the\n    width is\nb      2 s  x\n"),
     *((render, (Report("", (), (Table.of((Column(title, names=True, brief="b"),), [("x",)]),)),), f"\n{told}\nx\n")
       for title, told in (("benchmarks", "benchmarks"), ("benchmarked", "b"))),
+    # That the number of runs has no room is not told.
+    *((render, (Report("", (), (Table.of((NAME, Column("time"), Column(of, drop=1)), [("a", "1 s", "9")]),)), 12),
+       f"\nname  time\na     1 s\n{more}")
+      for of, more in (("runs", ""), ("most", "(no room\nfor: most;\nCOLUMNS=16\nmakes room)\n"))),
     *((render, (Report("", *of), width), told) for of, width, told in (
         (((), (), (), ("alpha beta", "gamma delta")), 24, "\nalpha beta   gamma delta\n"),
         (((), (), (), ("alpha beta", "gamma delta")), 23, "\nalpha beta\ngamma delta\n"),
