@@ -32,7 +32,8 @@ HINTS = "Why: --explain Page: --html report.html"
       "The change is of a typical pair of runs; of the medians alone it is 1.25x.",
       f"! A trend over the runs: the true risk may be larger. {HINTS}"]),
     # In the unit of the medians, of which the larger is below a second.
-    ((replace(GAIN, reference=replace(GAIN.reference, median=0.9), candidate=replace(GAIN.candidate, median=0.72)),),
+    ((replace(GAIN, reference=replace(GAIN.reference, median=0.9),
+              candidate=replace(GAIN.candidate, median=0.72)),),
      [f"new is 1.25x faster than old {PROVEN}", HEAD, "old 900.0 ms 1250 ms ± 6.8 % 1125 1375 9",
       "new 720.0 ms 1000 ms ± 6.8 % 900.0 1100 9", OFTEN, f"All checks hold. {HINTS}"]),
     ((answer("a", 1.25, SAME),),
