@@ -41,14 +41,14 @@ def test_what_is_odd_in_a_sample(values: list[float], more: dict[str, Any], odd:
 def test_rows_of_what_was_read() -> None:
     """Those of the main metric first; what all samples have is told once, below; values in one scale a row."""
     samples = {
-        (Key("sort", "rss"), "old"): Sample(np.array([1.0, 2.0]), "B"),
+        (Key("sort", "rss"), "old"): Sample(np.array([512.0, 2048.0]), "B"),
         (Key("sort"), "old"): Sample(NINE, "s"), (Key("sort"), "new"): Sample(np.array([1e-9, 1.0, 2.0]), "s"),
     }  # fmt: skip
     made = report(Suite(("old", "new"), samples))
     assert in_words(made) == [
         "1 benchmark of 2 versions, 2 metrics", f"benchmark version metric {HEAD}", f"sort old time {RUNS}",
         "sort new time 1.000 s 1.000 s ± 100 % 1.000 ns 2.000 s 3",
-        "sort old rss 1.500 B 1.500 B ± 47 % 1.000 B 2.000 B 2",
+        "sort old rss 1.250 KiB 1.250 KiB ± 85 % 0.5000 KiB 2.000 KiB 2",
     ]  # fmt: skip
     assert laid_out(made) == "'benchmark' 'version' 'metric' <median <mean-3 <min-2 <max-1 <runs"
     nested = Sample(np.arange(1.0, 7.0), "s", processes=np.array([0, 0, 1, 1, 2, 2]))

@@ -9,7 +9,7 @@ from tests.reporting.test_by_hand import FASTER, SLOWER, UNDECIDED
 from tests.reporting.test_details import NORMAL, SAME, TREND, answer, suite_of
 
 from speedproof.protocols.results import Comparison, Needed
-from speedproof.reporting.sheet import report
+from speedproof.reporting.sheet import leftovers, report
 from speedproof.stats.estimate import Estimate
 
 GAIN = answer("a", 1.25, FASTER, chance=Estimate(0.9, 0.8, 0.95, 0.95), checks=(NORMAL,))
@@ -92,6 +92,9 @@ def test_a_sheet_of_several_benchmarks() -> None:
     assert told[-1].startswith(
         "Left out: x: y (and 1 more in the details) --all: every benchmark --details: "
     )
+    for width, shown_of in ((19, f"{'p' * 19}, {'q' * 19}"), (20, f"{'p' * 20} and 1 more")):
+        (told_of,) = leftovers(("Only in old",), [(("p" * width, "q" * 19), 2)], (), 0)
+        assert told_of.text == f"Only in old: 2 benchmarks ({shown_of})"
     still = suite_of(*(answer(f"b{i:02}", 1.0, UNDECIDED) for i in range(13)))
     assert len(report(still).tables) == 1
     single = [

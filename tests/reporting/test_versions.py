@@ -158,6 +158,9 @@ def test_many_benchmarks_of_versions() -> None:
     assert in_words(made)[6] == "b13 1.000 s 0.4167 s ~ 0.4000 s + 2.50x"
     assert in_words(made)[-2] == "... 4 more benchmarks"
     assert (rows_of(made), laid_out(made)) == (names[:3:-1], "'' <old new-1 newer")
+    for few, heads in ((3, "'version' b00 b01 b02-1"), (4, "'' <old new newer-1")):
+        given = [replace(r, comparisons=r.comparisons[:few]) for r in results]
+        assert laid_out(report(given)) == heads
     whole = report(results, FIRST, everything=True)
     assert (rows_of(whole), whole.tables[-1].repeats) == (names[::-1], 2)
     assert laid_out(report(results)) == "'' <old new newer-1"
