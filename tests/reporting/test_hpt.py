@@ -58,6 +58,11 @@ def test_hpt_in_words() -> None:
         *(f"{sides[name]} {told}" for name, told in rows.items()), f"{note} --details: tests, bounds, claims",
     ]  # fmt: skip
     assert (laid_out(made), made.good) == ("'' <old <new better <p-1", True)
+    for width, whole in ((14, True), (15, False)):
+        (named,) = replace(FOUND, reference="o" * width, candidate="n" * width).reports()
+        assert (
+            [column.title for column in named.tables[0].columns[1:3]] == ["o" * width, "n" * width]
+        ) is whole
     lost = replace(FOUND, result=replace(FOUND.result, winner=Winner.REFERENCE))
     (turned,) = lost.reports()
     assert ([row.name for row in turned.tables[0].rows], turned.good) == ([*"cabfegd"], False)

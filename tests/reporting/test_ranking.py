@@ -141,6 +141,10 @@ def test_a_ranking_of_several_benchmarks() -> None:
         "place version median mean best single run runs",
         "1 new 0.5000 s 0.6000 s 88 % [77 %, 98 %] 20",
     ]
+    for width, whole in ((14, True), (15, False)):
+        two = ranking(run("n" * width, 0.875, 1, 1), run("o" * width, 0.125, 2, 2))
+        heads = [column.title for column in ranked(two, two).tables[0].columns[1:3]]
+        assert (heads == ["n" * width, "o" * width]) is whole
     shaken = ranked(OPEN, WON, machine=MachineSpeeds(1.5, 2, 2, Estimate(1.1, 1.0, 1.2, 0.95)))
     assert in_words(shaken)[0].endswith("(not proven)")
     of = ranking(X, Y, Z), ranking(replace(Y, worst_rank=1), X, Z)

@@ -45,6 +45,7 @@ HINTS = "Why: --explain Page: --html report.html"
 def test_a_sheet_of_one_benchmark(answers: tuple[Comparison, ...], told: list[str]) -> None:
     made = report(suite_of(*answers))
     assert in_words(made) == told
+    assert made.good is True
     assert laid_out(made) == "'a' <median <mean <min-2 <max-1 <runs"
     outcome = "undecided" if answers[0].proven_verdict is UNDECIDED else "passed"
     assert [(row.name, row.outcome) for row in made.tables[0].rows] == [("old", ""), ("a", outcome)]

@@ -63,6 +63,9 @@ def test_versions_of_few_benchmarks() -> None:
         "2 faster, 1 slower, 1 the same, 1 undecided of 5 comparisons with old (in median, 95 %)", "version a b",
         *(f"{name} {of}" for name, of in rows.items()), f"{MARKS}{HINTS}",
     ]  # fmt: skip
+    long = [against(v, {"p" * 16: (1.25, FASTER), "q" * 17: (1.25, FASTER)}) for v in ("new", "newer")]
+    briefs = [column.brief for column in report(long).tables[0].columns[1:]]
+    assert (briefs[0] == "p" * 16, len(briefs[1])) == (True, 16)
     apart = in_words(report([*SOME, against("lost", {}), against("none", {})]))
     assert apart[-2:] == [MARKS.rstrip(), f"No benchmark of old is in lost, none {HINTS}"]
     lacking = replace(NEWER, problems=("c: units", "d: zeros"), only_candidate=("z",), unmeasured=("u",))

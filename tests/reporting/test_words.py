@@ -48,6 +48,7 @@ from speedproof.reporting.numbers import (
     value_of,
     values,
 )
+from speedproof.reporting.rows import version_columns
 from speedproof.reporting.text import render, wrapped
 from speedproof.reporting.words import about, at_least, change, direction, interval, observed, span
 from speedproof.stats.axes import linear_ticks
@@ -114,7 +115,8 @@ SAID: list[tuple[Callable[..., object], tuple[object, ...], object]] = [
     )),
     # Each end in its own direction, rounded outward; what has no end is any factor.
     *((span, (Estimate(1.0, low, high, 0.95),), told) for low, high, told in (
-        (0.0, math.inf, "by any factor, faster or slower"), (0.0, 1.071, "at most 1.08x faster"),
+        (0.0, math.inf, "by any factor, faster or slower"), (0.0, 1.0, "at most 1.00x faster"),
+        (0.0, 1.071, "at most 1.08x faster"),
         (0.0, 0.5, "slower by any factor"), (0.8, math.inf, "from 1.25x slower to any factor faster"),
         (1.259, math.inf, "from 1.25x faster to any factor faster"), (1.0, 1.0, "1.00x"),
         (1.029, 1.071, "1.02x to 1.08x faster"), (0.5, 0.8, "1.25x to 2.00x slower"),
@@ -154,6 +156,10 @@ SAID: list[tuple[Callable[..., object], tuple[object, ...], object]] = [
     (shortened, (["encode 250000 words"], 16), ["enc…250000 words"]),
     (shortened, (["tool -a of the input", "tool -b of the input"], 14), ["tool -a …input", "tool -b …input"]),
     (shortened, (["all of one kind", "all of two kind"], 7), ["a…one…d", "a…two…d"]),
+    *((version_columns, names, tuple(Column(name, right=True, brief=brief) for name, brief in zip(
+        names, briefs, strict=True))) for names, briefs in (
+        (("a" * 9, "b" * 9), ("a" * 9, "b" * 9)), (("a" * 10, "b" * 9), ("", "b" * 9)),
+    )),
     (brief_commit, ("r" * 28,), "r" * 28), (brief_commit, ("r" * 29,), f"{'r' * 14}…{'r' * 13}"),
     # Without what all have, then without what is not needed to tell them apart.
     (labels, (["/data/run/old/results.json", "/data/run/new/results.json"], 10), ["old", "new"]),
