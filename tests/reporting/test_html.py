@@ -289,6 +289,7 @@ def test_deciles_that_no_interval_bounds_are_not_drawn(make_suite: Callable[...,
     for n, drawn in ((4, False), (40, True)):
         (panel,) = panels(*make_suite({"a": np.random.default_rng(1).lognormal(size=(2, n))})).values()
         assert (panel["shift"] is not None) == drawn
+    assert panel["shift"]["one"] == next(at for at, label in panel["shift"]["ticks"] if label == "1")
 
 
 @pytest.mark.parametrize("unit", ["process", "session"])

@@ -393,7 +393,7 @@ def test_fields_that_all_names_have_are_in_the_title() -> None:
         "program=312.swim_m/affinity=compact/threads=16",
     ]
     column, cell = benchmark_column(names)
-    assert column.title == "program/affinity/threads"
+    assert (column.title, column.names) == ("program/affinity/threads", True)
     assert [cell(name).text for name in names] == ["330.art_m/no affinity/2", "312.swim_m/compact/16"]
     column, cell = benchmark_column([f"omp/{name}" for name in names])
     assert (column.title, column.brief) == ("omp/program/affinity/threads", "program/affinity/threads")
