@@ -10,6 +10,7 @@ from tests.reporting.test_details import NORMAL, SAME, TREND, answer, suite_of
 
 from speedproof.protocols.results import Comparison, Needed
 from speedproof.reporting.sheet import leftovers, report
+from speedproof.reporting.words import by_medians
 from speedproof.stats.estimate import Estimate
 
 GAIN = answer("a", 1.25, FASTER, chance=Estimate(0.9, 0.8, 0.95, 0.95), checks=(NORMAL,))
@@ -49,6 +50,18 @@ def test_a_sheet_of_one_benchmark(answers: tuple[Comparison, ...], told: list[st
     assert laid_out(made) == "'a' <median <mean <min-2 <max-1 <runs"
     outcome = "undecided" if answers[0].proven_verdict is UNDECIDED else "passed"
     assert [(row.name, row.outcome) for row in made.tables[0].rows] == [("old", ""), ("a", outcome)]
+
+
+@pytest.mark.parametrize(("unit", "higher", "told"), [
+    ("B/s", None, "1.50x"), ("B", True, "1.50x"), ("B/s", False, "1.50x slower"), ("B", None, "1.50x worse"),
+])  # fmt: skip
+def test_a_ratio_of_medians_is_that_of_the_better(unit: str, higher: bool | None, told: str) -> None:
+    """Of rates the new over the old one, of what is to be low the old one; the change is 1.25."""
+    x, y = (
+        replace(side, unit=unit, higher_is_better=higher, median=median)
+        for side, median in ((GAIN.reference, 2.0), (GAIN.candidate, 3.0))
+    )
+    assert by_medians(replace(GAIN, reference=x, candidate=y)) == told
 
 
 def rows(result: Any, **asked: Any) -> list[tuple[str, str, bool]]:

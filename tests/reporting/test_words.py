@@ -226,7 +226,7 @@ SAID: list[tuple[Callable[..., object], tuple[object, ...], object]] = [
     (observed, (0.0,), "slower"), (observed, (math.inf,), "faster"), (observed, (1 + 6e-12,), "1.00x"),
     (rough, (99,), "99"), (rough, (100,), "100"), (rough, (101,), "110"), (rough, (1234, 1), "2,000"),
     (level, (0.95,), "95 %"), (level, (0.999,), "99.9 %"), (level, (0.9987654,), "99.87 %"),
-    (level, (0.9999,), "99.99 %"),
+    (level, (0.9999,), "99.99 %"), (level, (1.0,), "99.9999 %"),
     (percent, (0.12345,), "12.3 %"), (percent, (math.inf,), "-"), (percent, (0.12345, 2), "12 %"),
     (share, (0.005,), "0.5 %"),
     (value_of, (1234.4, ""), "1,234"), (value_of, (12.0, ""), "12"), (value_of, (12.345, ""), "12.3"),
