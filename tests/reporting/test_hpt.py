@@ -55,7 +55,8 @@ def test_hpt_in_words() -> None:
         "new wins 5 and loses 1 of 7 benchmarks; 1 is a tie. Confidence that new is better: 89.0 %; that old is"
         " better: 7.8 %.",
         "old and new hold the same values in 1 benchmark: one measurement, given twice", "old new better p",
-        *(f"{sides[name]} {told}" for name, told in rows.items()), f"{note} --details: tests, bounds, claims",
+        *(f"{sides[name]} {told}" for name, told in rows.items()), note,
+        "! In 6 benchmarks the true risk may be larger: altered values (6). --details: tests, bounds, claims",
     ]  # fmt: skip
     assert (laid_out(made), made.good) == ("'' <old <new better <p-1", True)
     for width, whole in ((14, True), (15, False)):

@@ -14,7 +14,6 @@ from tests.command import in_words, laid_out, speedproof
 import speedproof as sp
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Suite
-from speedproof.reporting import samples
 from speedproof.mixture.results import (
     Analysis,
     Answered,
@@ -27,6 +26,7 @@ from speedproof.mixture.results import (
     Questions,
     Versus,
 )
+from speedproof.reporting import samples
 from speedproof.reporting.mixtures import report as mixture_report
 from speedproof.reporting.model import Report
 from speedproof.reporting.text import render
