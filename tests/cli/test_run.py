@@ -187,15 +187,17 @@ def test_processes_left_behind_are_told() -> None:
     assert "3 runs left processes running" in speedproof("compare", "r.jsonl")[2]
 
 
-def test_resume_goes_on_with_the_same_programs() -> None:
+def test_resume_goes_on_with_the_same_programs(monkeypatch: pytest.MonkeyPatch) -> None:
     """Built anew in between its blocks are those of another comparison."""
-    speedproof("run", script("tool", "exit 0"), "true", "--max-runs", "6", "--save", "r.jsonl")
+    monkeypatch.setenv("PATH", str(Path.cwd()), prepend=os.pathsep)
+    script("sleep", "exit 0")
+    speedproof("run", "sleep 2", "sleep 1", "--max-runs", "6", "--save", "r.jsonl")
     before = Path("r.jsonl").read_bytes()
-    script("tool", "exit 0 # and faster")
-    told = f"{Path.cwd() / 'tool'}: not what was measured then, and blocks of different programs"
+    script("sleep", "exit 0 # and faster")
+    told = f"{Path.cwd() / 'sleep'}: not what was measured then, and blocks of different programs"
     assert told in refused("run", "--resume", "r.jsonl")
     assert Path("r.jsonl").read_bytes() == before
-    script("tool", "exit 0")
+    script("sleep", "exit 0")
     code, out, err = speedproof("run", "--resume", "r.jsonl", "--max-runs", "10", "--json")
     assert (code, "6 blocks taken over from r.jsonl" in err) == (0, True)
     assert json.loads(out)["session"]["measured"][0]["blocks"] == 10
