@@ -6,6 +6,7 @@ import re
 import shutil
 from collections import Counter
 from collections.abc import Callable
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ import speedproof as sp
 from speedproof.data.session_file import PlannedVersion
 from speedproof.measuring.execute import Run
 from speedproof.measuring.executor import CommandExecutor
+from speedproof.measuring.runs import block_order
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
 GZIP = ROOT / "examples" / "gzip" / "session.jsonl"
@@ -158,6 +160,21 @@ def test_fresh_builds_find_the_code_and_go_on(history: History, monkeypatch: pyt
         drawn.clear()
         bisect("start..main", "./bench", *build, "--save", name, "--seed", seed, "--max-time", "1e-9")
         assert (drawn == first, drawn.isdisjoint(first)) == (same, not same)
+
+
+def test_every_run_of_a_pair_has_an_order_of_its_own(
+    history: History, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Drawn as those of a session with this seed, whichever part measures it."""
+    monkeypatch.setattr("speedproof.measuring.build.tools", lambda variables: {})
+    history(["1", "1"])
+    words = ("start..main", "./bench", "--build", "true {seed}", "--runs", "3", "--seed", "5", "--save", "f")
+    for argv in (words, ("--resume", "f")):
+        bisect(*argv, "--max-time", "1e-9")
+    (plan,) = json.loads(Path("f").read_text().splitlines()[0])["benchmarks"]
+    names = [version["name"] for version in plan["versions"]]
+    orders = (block_order(names, seed=5, benchmark=0, block=block) for block in range(6))
+    assert [line["version"] for line in kept("f")] == [*chain.from_iterable(orders)]
 
 
 @pytest.mark.slow

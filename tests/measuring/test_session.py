@@ -198,6 +198,18 @@ def test_a_tally_counts_what_became_of_runs() -> None:
     assert tally == Tally("b", "X", 5, 3, 1, 2, ("time", "user", "cycles"), {})
 
 
+def test_the_benchmark_of_a_run_that_lacks_its_value_is_named() -> None:
+    class Together(Alone):
+        together = True
+
+        def measure_all(self, version: PlannedVersion, *names: Sequence[str]) -> dict[str, Run]:
+            return {"a": Run({"time": 1.0}), "b": Run({})}
+
+    found, _ = session(plan("a", "b"), Together(lambda name: {}), {name: Judge("XY") for name in "ab"})
+    with pytest.raises(RunError, match=r"^'[XY]' \(b\) did not give the metric 'time' that decides"):
+        list(found.steps())
+
+
 def test_one_round_warms_up_again_whatever_was_measured_before() -> None:
     """Six rounds in the first turn, which has time for one block; one in the next turn."""
     plans = [
