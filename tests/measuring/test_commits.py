@@ -209,6 +209,12 @@ def test_commits_are_built_when_they_are_first_needed(
     assert {version.command for version in asked} == {shell_command("true", "sh")}
 
 
+def test_only_what_decides_says_which_values_are_good() -> None:
+    metrics = ("up:higher=(.)", "down:lower=(.)")
+    of = {name: replace(REQUEST, metric=metrics, decide_by=name).higher for name in ("up", "down", "time")}
+    assert of == {"up": True, "down": False, "time": False}
+
+
 def test_what_a_bisection_does_not_say_is_as_the_library_has_it() -> None:
     """So that a file may be short; nothing is built, no shell, no time-out, one run a side."""
     known = inspect.signature(bisect).parameters
