@@ -124,6 +124,17 @@ def test_a_warm_up_without_times_ends_after_six_rounds() -> None:
             assert [step.elapsed for step in steps] == [float(k) for k in range(1, 21)]
 
 
+@pytest.mark.parametrize(
+    ("share", "last", "rounds"), [(0.9, 15, 20), (0.9, 99, 30), (0.994, 99, 6), (0.993, 99, 30)]
+)
+def test_a_warm_up_lasts_while_some_version_gets_faster(share: float, last: int, rounds: int) -> None:
+    """By 2 % or more from three rounds to the next three, for 30 of them at most."""
+    falling = itertools.count()
+    executor = Alone(lambda name: {"time": share ** min(next(falling), last) if name == "X" else 1.0})
+    found, _ = session(plan("b"), executor, {"b": Judge("XY", 1)}, warmup=None)
+    assert sum(step.warmup for step in found.steps()) == 2 * rounds
+
+
 @pytest.mark.parametrize("left", [0, 1, 5])
 def test_who_leaves_early_has_seen_the_candidates(left: int) -> None:
     """The file says so, and what was replaced before."""

@@ -320,7 +320,7 @@ class Session:
         most = min(left, *(decider.certain for decider in deciders), ahead)
         if self._max_blocks is not None:
             most = min(most, *(self._max_blocks - decider.blocks for decider in deciders))
-        return int(max(most, 1))
+        return int(most)
 
     def _judge(self, wanting: Sequence[PlannedBenchmark], block: Sequence[TakenRun]) -> None:
         """Pass a block's values to the deciders."""
