@@ -209,6 +209,24 @@ def test_a_tally_counts_what_became_of_runs() -> None:
     assert tally == Tally("b", "X", 5, 3, 1, 2, ("time", "user", "cycles"), {})
 
 
+def test_the_first_run_that_lacks_a_metric_says_why() -> None:
+    """Warm-up left out."""
+
+    class Explaining(Alone):
+        def explain(self, run: Run, metric: str) -> str:
+            return f"{metric} {run.metrics['time']:g}"
+
+    times = itertools.count(1.0)
+    executor = Explaining(lambda name: {"time": next(times)} | ({} if name == "X" else {"rate": 1.0}))
+    (benchmark,) = plan("b")
+    head = SessionLine(SCHEMA, "s", "2026-01-01T00:00:00+00:00", 5, (benchmark,), units={"rate": ("", "higher")})
+    loop = RunLoop(head, executor, lambda: executor.now, lambda line: None)
+    for warmup in (True, False, False):
+        for version in benchmark.versions:
+            loop.execute([benchmark], (version, None), (0, 0), warmup=warmup, asked=[benchmark])
+    assert [tally.absent for tally in loop.tallies.values()] == [{"rate": "rate 3"}, {}]
+
+
 def test_the_benchmark_of_a_run_that_lacks_its_value_is_named() -> None:
     class Together(Alone):
         together = True
