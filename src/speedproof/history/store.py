@@ -301,22 +301,20 @@ class HistoryStore:
         """Every sample's location, of some series or all, series by series in the order of adding."""
         wanted = None if series is None else sorted(set(series))
         with self.transaction() as connection:
+            blocks = [*self._blocks(connection, wanted)]  # first: another writer adds to what they refer to
             commits = connection.rows('SELECT id, sha, subject, date FROM "commit" ORDER BY id')
             sittings = dict(connection.rows("SELECT id, machine FROM session"))
             named = {number: number for (number,) in connection.rows("SELECT id FROM series")}
-            names = FIGURES.names or ()
-            # Many columns are gathered faster than as many rows of eight, each block while it is at hand.
-            bytes_of = connection.rows("SELECT sum(length(figures)) FROM block")[0][0] or 0
-            columns = {name: np.empty(int(bytes_of) // FIGURES.itemsize, FIGURES[name]) for name in names}
-            start = end = 0
-            for block in self._blocks(connection, wanted):
-                start, end = end, end + block.size
-                if end > columns["series"].size:  # another writer has added it since
-                    end = start
-                    break
-                for name in names:
-                    columns[name][start:end] = block[name]
-        order = np.lexsort((columns["sample"][:end], columns["series"][:end]))
+        names = FIGURES.names or ()
+        # Many columns are gathered faster than as many rows of eight, each block while it is at hand.
+        size = sum(block.size for block in blocks)
+        columns = {name: np.empty(size, FIGURES[name]) for name in names}
+        end = 0
+        for block in blocks:
+            start, end = end, end + block.size
+            for name in names:
+                columns[name][start:end] = block[name]
+        order = np.lexsort((columns["sample"], columns["series"]))
         columns = {name: column.take(order) for name, column in columns.items()}
         columns["series"] = self._found(columns["series"], named)
         columns["machine"] = self._found(columns["session"], sittings)
