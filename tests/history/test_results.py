@@ -21,7 +21,7 @@ import speedproof as sp
 from speedproof.corpus.changes import CorpusChange, CorpusChanges
 from speedproof.data.suite import Key
 from speedproof.history.alarms import EVERY, LAST, HistoryAlarm, beyond_changes, find_alarms, value_of_return
-from speedproof.history.changes import find_history_changes
+from speedproof.history.changes import find_history_changes, least_step
 from speedproof.history.commits import Commit, Followed
 from speedproof.history.rows import Announced, QueriedSample, StoredSeries, Triage
 from speedproof.history.tracks import Track
@@ -286,6 +286,25 @@ def test_what_the_watch_says_of_a_step_that_is_undone_and_of_a_drift() -> None:
     assert times <= 8 * 5
 
 
+@pytest.mark.parametrize("seed", [501, 514, 960, 1345])
+def test_another_unit_changes_no_place_nor_who_is_sure(seed: int) -> None:
+    """Where changes are many and small, and several places fit a step as well."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(30, 80))
+    level = 0.01 * rng.standard_normal(n)
+    for _ in range(int(rng.integers(1, 5))):
+        level[int(rng.integers(5, n - 2)) :] += rng.choice([-1, 1]) * rng.uniform(0.008, 0.06)
+    last = int(rng.integers(10, n))
+    told = [
+        [
+            (a.bad, a.raised, a.confirmed, round(a.factor, 9))
+            for a in alarms_of(followed(level + unit), last=last)
+        ]
+        for unit in (0.0, math.log(60.0), math.log(1e-3), math.log(1e9))
+    ]
+    assert told[1:] == told[:1] * 3
+
+
 def test_what_is_news() -> None:
     """Announced of another place, machine, benchmark or direction, less surely, or of less than half as much."""
     (alarm,) = alarms_of(followed(noisy(9, 0.1, 60)))
@@ -358,6 +377,7 @@ def test_a_drift_is_told_alike_everywhere() -> None:
         first, last = (COMMITS.index(end) for end in (change.earliest, change.latest))
         assert (abs(first - 20) <= 8, abs(last - 60) <= 8) == (True, True)
         assert (alarm.earliest, alarm.latest) == alarm.compared == (change.earliest, change.latest)
+        assert first < COMMITS.index(change.commit) < last
         found, watch = followed_up(tracks, followed=LINE), watched((alarm,))
         told = f"{change.factor:.2f}x  slower, drift"
         shown = [render(overview(found)), render(alarm_report(watch))]
@@ -395,6 +415,11 @@ def test_what_was_said_of_a_drift_lasts() -> None:
                 (alarm,) = (a for a in alarms_of(tracks, said, last=80) if a.drift)
                 assert (found.decision(change) is not None, alarm.decision is not None) == (kept, kept)
     assert moved > 5
+
+
+@pytest.mark.parametrize(("noise", "least"), [(1e-6, 0.001), (1.0, None)])
+def test_the_least_step_is_of_a_thousandth_to_a_doubling(noise: float, least: float | None) -> None:
+    assert least_step(followed(noisy(1, 0.0, 0, noise=noise))) == least
 
 
 @pytest.mark.parametrize("n", [7, 8, 10, 14, 80])

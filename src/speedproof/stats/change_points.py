@@ -32,6 +32,7 @@ _ROUNDS = 10
 _ROWS = 256  # series at a time
 _ALL = -1.0  # no p-value is so small that a larger one will do
 _MOST_DEPENDENT = 0.9
+_ROUNDING = 1e-9
 _FEW = 4  # steps: most series that change need no more
 _Asked = tuple[FloatArray, int | None, float]  # series, of how many changes, what p-value is small enough
 _Answer = tuple[FloatArray, IntArray]
@@ -367,14 +368,17 @@ def _located(series: Levelled, splits: list[int], alpha: float) -> list[tuple[in
 
 
 def place_of_step(x: FloatArray, low: int, high: int, before: float, after: float) -> int:
-    """The place from one to another with the least absolute deviations from two levels."""
+    """The place from one to another with the least absolute deviations from two levels, the first of several.
+
+    A value below both and one above both change nothing together: what rounding makes of that must not decide.
+    """
     if low == high:
         return low
     one, two = (np.abs(x[low:high] - level) for level in (before, after))
     costs = np.zeros(high - low + 1)
     one.cumsum(out=costs[1:])
     costs[:-1] += two[::-1].cumsum()[::-1]
-    return low + int(costs.argmin())
+    return low + int((costs <= (1.0 + _ROUNDING) * costs.min()).argmax())
 
 
 _BESIDE = 3  # values on each side whose median identifies outliers
