@@ -23,7 +23,7 @@ from speedproof.data.suite import Key
 from speedproof.history.alarms import EVERY, LAST, HistoryAlarm, beyond_changes, find_alarms, value_of_return
 from speedproof.history.changes import find_history_changes, least_step
 from speedproof.history.commits import Commit, Followed
-from speedproof.history.rows import Announced, QueriedSample, StoredSeries, Triage
+from speedproof.history.rows import Announced, QueriedSample, StoredSeries, Triage, remeasured
 from speedproof.history.tracks import Track
 from speedproof.reporting.history import (
     alarm_report,
@@ -303,6 +303,20 @@ def test_another_unit_changes_no_place_nor_who_is_sure(seed: int) -> None:
         for unit in (0.0, math.log(60.0), math.log(1e-3), math.log(1e9))
     ]
     assert told[1:] == told[:1] * 3
+
+
+@pytest.mark.parametrize(("at", "benchmark", "state", "basis", "kept"), [
+    (70, "sort", "confirmed", "ant", True), (1, "sort", "confirmed", "ant", False),
+    (70, "sort", "refuted", "ant", False), (70, "sort", "confirmed", "bee", False),
+    (70, "hash", "confirmed", "ant", False), (0, "sort", "confirmed", "ant", False),
+])  # fmt: skip
+def test_what_measuring_again_confirmed_is_an_alarm_whatever_the_values_show(
+    at: int, benchmark: str, state: Any, basis: str, kept: bool
+) -> None:
+    """Of that benchmark on that machine, among the newest commits."""
+    said = Triage(ALL[at], benchmark, state, remeasured("time", basis), "", "")
+    found = alarms_of(followed(noisy(3, 0.0, 0)), (said,))
+    assert [(alarm.bad, alarm.confirmed) for alarm in found] == [(COMMITS[at], True)] * kept
 
 
 def test_what_is_news() -> None:
