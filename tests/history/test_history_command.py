@@ -198,22 +198,6 @@ def test_measuring_again_has_the_last_word(tmp_path: Path, suspect: Suspect) -> 
         assert run(tmp_path, "watch")[0] == shown
 
 
-@pytest.mark.slow
-def test_what_was_measured_again_outlasts_decisions(tmp_path: Path, suspect: Suspect) -> None:
-    """A decision that is taken back is one of a person: the alarm stays confirmed, or refuted."""
-    history, alarm = suspect()
-    for slow, state in (49.0, None), (9.9, "refuted"):
-        file = again(tmp_path, "command", alarm.compared, (10.0 * NINE, slow * NINE))
-        assert history.confirm(alarm, file, machine="ant") is (state is None)
-        for said in ((), ("note", "HEAD", "hm"), ("bless", "HEAD"), ("bless", "HEAD", "--benchmark", "nap")):
-            back = said and ("reopen", "HEAD")
-            assert all(run(tmp_path, *words)[0] == 0 for words in (said, back) if words)
-            found = [one for one in history.alarms().alarms if one.bad == alarm.bad]
-            told = [(one.confirmed, one.decision and one.decision.state) for one in found]
-            assert told == [(state is None, state)]
-            assert run(tmp_path, "watch")[0] == (state is None)
-
-
 @pytest.mark.parametrize("end", [0, 1])
 def test_a_session_that_confirmed_falls_as_a_whole(tmp_path: Path, suspect: Suspect, end: int) -> None:
     """It was slow throughout, and one of its commits is noise: nothing of the other tells of that day alone."""

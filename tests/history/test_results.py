@@ -23,7 +23,7 @@ from speedproof.data.suite import Key
 from speedproof.history.alarms import EVERY, LAST, HistoryAlarm, beyond_changes, find_alarms, value_of_return
 from speedproof.history.changes import find_history_changes, least_step
 from speedproof.history.commits import Commit, Followed
-from speedproof.history.rows import Announced, QueriedSample, StoredSeries, Triage, remeasured
+from speedproof.history.rows import Announced, QueriedSample, StoredSeries, Triage, remeasured, standing
 from speedproof.history.tracks import Track
 from speedproof.reporting.history import (
     alarm_report,
@@ -317,6 +317,40 @@ def test_what_measuring_again_confirmed_is_an_alarm_whatever_the_values_show(
     said = Triage(ALL[at], benchmark, state, remeasured("time", basis), "", "")
     found = alarms_of(followed(noisy(3, 0.0, 0)), (said,))
     assert [(alarm.bad, alarm.confirmed) for alarm in found] == [(COMMITS[at], True)] * kept
+
+
+@pytest.mark.parametrize(("decisions", "drift", "stand"), [
+    ("blessed@c noted@c", False, "blessed noted"), ("blessed@x", False, ""), ("blessed@c:hash", False, ""),
+    ("blessed@c:sort fixed@e:sort fixed@e", False, "blessed fixed"),
+    # Taken back: near it, or at its commit; not elsewhere.
+    ("blessed@c reopened@c", False, ""), ("blessed@c reopened@x", False, "blessed"),
+    ("fixed@e:sort reopened@e", False, ""), ("blessed@c reopened@c:hash noted@c", False, "blessed noted"),
+    # Measured again: the last word, of this metric and machine, or of a store that does not say.
+    ("confirmed@c noted@c refuted@c", False, "noted refuted"), ("confirmed@c/bee", False, ""),
+    ("confirmed@c/", False, "confirmed"), ("confirmed@c blessed@c reopened@c", False, "confirmed"),
+    # It falls with its commit's measurements, and comes back with them, unless it was measured since.
+    ("confirmed@c invalid@c", False, "invalid"), ("confirmed@c invalid@c reopened@c", False, "confirmed"),
+    ("confirmed@e:sort invalid@e", False, ""), ("confirmed@e:sort invalid@e reopened@e", False, "confirmed"),
+    ("confirmed@c invalid@x reopened@x", False, "confirmed"),
+    ("confirmed@c invalid@c refuted@c reopened@c", False, "refuted"),
+    # What settles all changes of a commit settles no drift that passes there.
+    ("blessed@c noted@c", True, "noted"), ("blessed@c:sort", True, "blessed"), ("confirmed@c", True, "confirmed"),
+])  # fmt: skip
+def test_what_stands_of_what_was_said(decisions: str, drift: bool, stand: str) -> None:
+    """Of a change at c, which may be at e as well if its benchmark is named, oldest first."""
+    said = []
+    for one in decisions.split():
+        state, place = one.split("@")
+        where, _, basis = place.partition("/")
+        commit, _, benchmark = where.partition(":")
+        reason = f"time on {basis or 'ant'}" if not place.endswith("/") else ""
+        said.append(Triage(commit, benchmark, state, reason, "", ""))  # type: ignore[arg-type]
+
+    def concerned(by: Triage) -> bool:
+        return by.commit == "c" or (by.commit == "e" and by.benchmark != "")
+
+    found = standing(said, "sort", concerned, measured=remeasured("time", "ant"), drift=drift)
+    assert [one.state for one in found] == stand.split()
 
 
 def test_what_is_news() -> None:
