@@ -16,7 +16,7 @@ from tests.stats.series import autoregressive
 from speedproof.data.suite import Key
 from speedproof.errors import UsageError
 from speedproof.history.alarms import find_alarms
-from speedproof.history.changes import find_history_changes
+from speedproof.history.changes import family_of, find_history_changes
 from speedproof.history.commits import Commit
 from speedproof.history.floor import noise_floor
 from speedproof.history.rows import Measurements, Triage
@@ -168,6 +168,7 @@ def test_a_change_is_measured_up_to_the_joints_beside_it() -> None:
     for at, step in ((60, 0.05), (150, 0.05), (100, 1.0)):
         rows = history(np.random.default_rng(3), anchored=True, step=step, at=at)
         (track,) = tracks_of(rows, COMMITS, MACHINES)
+        assert family_of([track, track]) == 6  # two stretches each, and the joint between
         (change,) = (c for c in find_history_changes([track]) if c.commit == COMMITS[at])
         parts = [of for of in track.stretches() if of[0] < change.points[1] < of[1]]
         assert at == 100 or [(change.points[0], change.points[2])] == parts
