@@ -268,26 +268,6 @@ def test_wrong_requests_are_named(words: str, message: str) -> None:
     assert message in " ".join(err.split())
 
 
-@pytest.mark.slow
-def test_versions_of_a_block_are_asked_for_the_same_benchmarks() -> None:
-    """One candidate is decided on a benchmark, the other not: all go on measuring it, or what it does to the next
-    one in its process would be a difference of versions."""
-    command = stand_in("google-benchmark")
-    sides = [f"--name {name} --env {name}:SIDE={name}" for name in ("old", "new", "same")]
-    words = (
-        "--driver google-benchmark --env new:SLOW=Sum/8 --stop-at-proof --max-runs 11 --seed 1 --save r.jsonl"
-    )
-    code, _, err = run(*words.split(), *" ".join(sides).split(), command, command, command)
-    assert code == 0, err
-    filters = [
-        [[w for w in words if "filter" in w] for words in invocations(side)] for side in ("old", "new")
-    ]
-    assert filters[0] == filters[1]
-    (session,) = read_sessions(Path("r.jsonl"))
-    counts = Counter((r.benchmark, r.version) for r in session.runs)
-    assert counts["Sum/8", "new"] < counts["Sum/8", "same"] == counts["Sum/8", "old"] == 11
-
-
 def test_a_tool_that_fails_is_shown() -> None:
     """A plug-in that is not installed is named, and not the file that it was asked for."""
     refused = "usage: pytest [options]\npytest: error: unrecognized arguments: --benchmark-json=/tmp/x"

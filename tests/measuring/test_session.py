@@ -219,12 +219,36 @@ def test_the_first_run_that_lacks_a_metric_says_why() -> None:
     times = itertools.count(1.0)
     executor = Explaining(lambda name: {"time": next(times)} | ({} if name == "X" else {"rate": 1.0}))
     (benchmark,) = plan("b")
-    head = SessionLine(SCHEMA, "s", "2026-01-01T00:00:00+00:00", 5, (benchmark,), units={"rate": ("", "higher")})
+    head = SessionLine(
+        SCHEMA, "s", "2026-01-01T00:00:00+00:00", 5, (benchmark,), units={"rate": ("", "higher")}
+    )
     loop = RunLoop(head, executor, lambda: executor.now, lambda line: None)
     for warmup in (True, False, False):
         for version in benchmark.versions:
             loop.execute([benchmark], (version, None), (0, 0), warmup=warmup, asked=[benchmark])
     assert [tally.absent for tally in loop.tallies.values()] == [{"rate": "rate 3"}, {}]
+
+
+def test_versions_of_a_block_are_asked_for_the_same_benchmarks() -> None:
+    """One candidate is decided on a benchmark, the other not: all go on measuring it, or what it does to the next
+    one in its process would be a difference of versions."""
+    made = []
+
+    class Together(Alone):
+        together = True
+
+        def measure_all(
+            self, version: PlannedVersion, wanted: Sequence[str], asked: Sequence[str]
+        ) -> dict[str, Run]:
+            made.append((version.name, "".join(wanted), "".join(asked)))
+            return dict.fromkeys(wanted, self.measure(version))
+
+    judges = {"a": Judge("XYZ", 3), "b": Judge("XYZ", 2)}
+    judges["a"].drop("Y", "")
+    found, _ = session(plan("a", "b", versions="XYZ"), Together(lambda name: {"time": 1.0}), judges)
+    assert [*found.steps()]
+    both, last = [("X", "ab", "ab"), ("Y", "b", "ab"), ("Z", "ab", "ab")], [("X", "a", "a"), ("Z", "a", "a")]
+    assert [sorted(made[:3]), sorted(made[3:6]), sorted(made[6:])] == [both, both, last]
 
 
 def test_the_benchmark_of_a_run_that_lacks_its_value_is_named() -> None:
