@@ -11,7 +11,14 @@ from scipy import stats
 from scipy.optimize import least_squares
 from tests.stats.series import autoregressive
 
-from speedproof.stats.change_points import ChangePoint, all_changes, change_pvalues, find_changes, fitted_rise
+from speedproof.stats.change_points import (
+    ChangePoint,
+    all_changes,
+    change_pvalues,
+    find_changes,
+    fitted_rise,
+    place_of_step,
+)
 from speedproof.stats.culprit import step_posterior
 from speedproof.stats.levels import best_levels, levels, places_of_step
 from speedproof.stats.two_levels import two_levels
@@ -89,6 +96,15 @@ def test_the_places_cover_the_step(rho: float, step: float) -> None:
         lengths += [c.high - c.low for c in found]
     assert covered >= 100 * (0.95 - 4 * np.sqrt(0.95 * 0.05 / 100))
     assert np.median(lengths) < 15
+
+
+@pytest.mark.parametrize("unit", [0.0, 0.1, 1 / 3, 7.3, -1000.7])
+def test_of_places_that_fit_as_well_the_first_is_told(unit: float) -> None:
+    """A value above both levels and one below: the step may as well come after both, whatever is rounded."""
+    x = np.array([0.0] * 4 + [2.0, -1.0] + [1.0] * 4)
+    for values in (x, 1.0 - x[::-1]):
+        assert place_of_step(values + unit, 0, 10, unit, 1.0 + unit) == 4
+    assert place_of_step(x + unit, 5, 10, unit, 1.0 + unit) == 6
 
 
 def test_a_rise_between_levels_is_a_drift_and_two_steps_are_none() -> None:
