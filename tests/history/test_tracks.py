@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from msgspec.structs import replace
+from msgspec.structs import astuple, replace
 from scipy import stats
 from tests.history.measured import KNOWN, MeasuredCommit, followed, measurements
 from tests.stats.series import autoregressive
@@ -24,6 +24,7 @@ from speedproof.history.tracks import Track, tracks_of
 from speedproof.stats.alarms import alarms
 from speedproof.stats.change_points import change_pvalues
 from speedproof.stats.ratio_medians import ratio_of_medians
+from speedproof.stats.session_spread import session_spreads
 
 MACHINES = {0: "ant", 1: "bee", 2: "cow"}
 COMMITS = [Commit(f"c{i:03d}") for i in range(200)]
@@ -161,6 +162,52 @@ def test_what_the_runs_of_a_session_explain_of_the_floor() -> None:
     # One session on each of two machines tells none, however commits and machines are numbered.
     rows = [MeasuredCommit(0, i, i % 2, COMMITS[i // 2], False, 1.0 + 0.1 * i, i) for i in range(6)]
     assert noise_floor(measurements(rows), {0: Key("sort")}, "s.db") is None
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_floor_is_that_of_sessions_picked_in_loops(seed: int) -> None:
+    """A value a session of what a machine measured in several; of a day of several commits, where no other is."""
+    rng = np.random.default_rng(seed)
+    rows = list[MeasuredCommit]()
+    for session in range(30):
+        anchor, machine = RELEASES[0] if rng.random() < 0.3 else None, int(rng.integers(2))
+        some = [COMMITS[k] for k in rng.choice(5, 1 + int(rng.random() < 0.3), replace=False)]
+        for commit in [*some, *([anchor] if anchor else [])]:
+            for series in rng.integers(0, 3, 3).tolist():
+                value = float(rng.choice([1.0, 0.0, *rng.lognormal(0.0, 0.1, 5)]))
+                bounds = value * 0.9, value * (1.1 + 0.1 * series)
+                is_anchor = commit is anchor
+                rows.append(
+                    MeasuredCommit(series, session, machine, commit, is_anchor, value, len(rows), *bounds)
+                )
+    in_turns = {
+        s for s in range(30) if len({r.commit.sha for r in rows if r.session == s and not r.anchor}) > 1
+    }
+
+    def cell(row: MeasuredCommit) -> tuple[int, str, int]:
+        return row.series, row.commit.sha, row.machine
+
+    alone = {cell(row) for row in rows if row.session not in in_turns}
+    parts: dict[tuple[tuple[int, str, int], int], list[MeasuredCommit]] = {}
+    for row in rows:
+        told = row.session not in in_turns or cell(row) not in alone
+        if told and row.location > 0.0 and not (row.anchor and row.location == 1.0):
+            parts.setdefault((cell(row), row.session), []).append(row)
+    cells = [one for one, _ in parts]
+    picked = {place: of for place, of in parts.items() if cells.count(place[0]) > 1}
+    groups = sorted({one[1:] for one, _ in picked})
+    columns = [
+        (one[0], groups.index(one[1:]), session, np.mean([math.log(row.location) for row in of]),
+         (math.log(of[0].high / of[0].low) / (2.0 * stats.norm.ppf(0.975))) ** 2)
+        for (one, session), of in picked.items()
+    ]  # fmt: skip
+    expected, other = session_spreads(*map(np.array, zip(*columns, strict=True)))
+    floor = noise_floor(measurements(rows), {k: Key("abc"[k]) for k in range(3)}, "s.db")
+    assert floor is not None
+    assert floor.spreads.keys() == {Key("abc"[number]) for number in expected}
+    for number, spread in expected.items():
+        assert astuple(floor.spreads[Key("abc"[number])]) == pytest.approx(astuple(spread), rel=1e-6)
+    assert (floor.others == {}) == (other is None)
 
 
 def test_a_change_is_measured_up_to_the_joints_beside_it() -> None:
