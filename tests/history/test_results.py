@@ -215,6 +215,14 @@ def test_an_alarm_is_undone_by_what_is_confirmed(at: int, undone: Commit | None)
     assert (back.undone, slower.undone) == (None, undone)
 
 
+@pytest.mark.parametrize(("seed", "at", "size"), [(1, 76, 0.02), (2, 76, 0.03), (3, 75, 0.02)])
+def test_a_return_that_three_to_five_values_suggest_undoes_nothing(seed: int, at: int, size: float) -> None:
+    level = np.array(noisy(seed, 0.0, 0))
+    level[30:at] += size
+    back, slower, *_ = alarms_of(followed(level.tolist()), last=60)
+    assert (back.confirmed, back.factor < 1.0 < slower.factor, slower.undone) == (False, True, None)
+
+
 def test_benchmarks_share_the_rate_of_false_alarms() -> None:
     """The same two values that are confirmed alone only ask for a measurement beside 19 other benchmarks."""
     series = [noisy(20 + s, 0.06 * (s == 0), 50, n=52) for s in range(20)]
