@@ -59,6 +59,19 @@ def suite_of(version: str, *values: float, unit: str = "s", benchmark: str = "so
     return Suite.from_records([(version, Record(benchmark, np.array(values), unit=unit))])
 
 
+def test_the_file_of_another_commit_is_told(tmp_path: Path) -> None:
+    """By the same values, unless all are of one session by its name."""
+    store = HistoryStore(str(tmp_path / "s.db"))
+    for commit, values, session, told in (
+        ("c1", (1.0, 2.0), "", ""), ("c2", (1.0, 2.0), "", "c1"), ("c3", (1.0, 2.0), "", "c1, c2"),
+        ("c4", (1.0, 3.0), "", ""), ("d1", (5.0, 6.0), "day", ""), ("d2", (5.0, 6.0), "day", ""),
+    ):  # fmt: skip
+        suite, digest = suite_of("v", *values), str(values)
+        added = store.add(suite, {"v": Commit(commit)}, path="r", digest=digest, session=session)
+        remark = f"r: has the same values as at {told}; is it of an earlier run?"
+        assert added.problems == ((remark,) if told else ())
+
+
 def test_everything_comes_back(where: str) -> None:
     values, processes = np.array([1.5, 2.5, 8.0, 0.1]), np.array([0, 0, 0, 1])
     record = Record("sort", values, unit="B/s", metric="throughput", processes=processes)
