@@ -72,6 +72,17 @@ def test_the_file_of_another_commit_is_told(tmp_path: Path) -> None:
         assert added.problems == ((remark,) if told else ())
 
 
+def test_a_file_of_another_machine_is_there_already(tmp_path: Path) -> None:
+    """And how its machine is corrected."""
+    store = HistoryStore(str(tmp_path / "s.db"))
+    for machine, remarks in (("ant", 0), ("ant", 0), ("bee", 1)):
+        added = store.add(
+            suite_of("v", 1.0), {"v": Commit("c")}, path="r", digest="d", session="s", machine=machine
+        )
+        told = "r: was there already, of machine ant; to correct that, forget its commits"
+        assert [text.startswith(told) for text in added.problems] == [True] * remarks
+
+
 def test_everything_comes_back(where: str) -> None:
     values, processes = np.array([1.5, 2.5, 8.0, 0.1]), np.array([0, 0, 0, 1])
     record = Record("sort", values, unit="B/s", metric="throughput", processes=processes)
