@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from speedproof.data.names import plural
 from speedproof.data.record import Record, Skipped, finite
 from speedproof.data.sample import Trait
 from speedproof.data.units import metric_of, parse_unit
@@ -32,7 +31,7 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
     lists = decode(source.content, list[list[Number]], source)
     frame = replace(source.frame("", source.stem), named=False)
     if lost := sum(not values for values in lists):
-        yield frame.left_out(f"{lost} of {plural(len(lists), 'process')[:-1]}es are without values")
+        yield frame.left_out(f"{lost} of {len(lists)} processes are without values")
     values, processes = nested([numbers(values) for values in lists if values] or [numbers([])])
     unit = parse_unit(options.unit or "")
     metric, traits = metric_of(unit.base), frozenset({Trait.ORDER_KNOWN})
