@@ -294,8 +294,8 @@ def test_what_the_watch_says_of_a_step_that_is_undone_and_of_a_drift() -> None:
     assert times <= 8 * 5
 
 
-@pytest.mark.parametrize("seed", [501, 514, 960, 1345])
-def test_another_unit_changes_no_place_nor_who_is_sure(seed: int) -> None:
+@pytest.mark.parametrize("seed", [501, 514, 960, 1345, *range(6)])
+def test_another_unit_or_direction_changes_no_place_nor_who_is_sure(seed: int) -> None:
     """Where changes are many and small, and several places fit a step as well."""
     rng = np.random.default_rng(seed)
     n = int(rng.integers(30, 80))
@@ -303,13 +303,13 @@ def test_another_unit_changes_no_place_nor_who_is_sure(seed: int) -> None:
     for _ in range(int(rng.integers(1, 5))):
         level[int(rng.integers(5, n - 2)) :] += rng.choice([-1, 1]) * rng.uniform(0.008, 0.06)
     last = int(rng.integers(10, n))
-    told = [
-        [
-            (a.bad, a.raised, a.confirmed, round(a.factor, 9))
-            for a in alarms_of(followed(level + unit), last=last)
-        ]
-        for unit in (0.0, math.log(60.0), math.log(1e-3), math.log(1e9))
-    ]
+    told = []
+    for sign, unit in ((1.0, 0.0), (1.0, math.log(60.0)), (-1.0, math.log(1e-3)), (-1.0, math.log(1e9))):
+        found = alarms_of(followed((sign * level + unit).tolist()), last=last)
+        told.append([
+            (a.bad, a.good, a.raised, a.confirmed, a.undone, a.places, a.ends, round(sign * math.log(a.factor), 9))
+            for a in found
+        ])  # fmt: skip
     assert told[1:] == told[:1] * 3
 
 
