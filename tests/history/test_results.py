@@ -327,6 +327,17 @@ def test_what_measuring_again_confirmed_is_an_alarm_whatever_the_values_show(
     assert [(alarm.bad, alarm.confirmed) for alarm in found] == [(COMMITS[at], True)] * kept
 
 
+@pytest.mark.parametrize(("split", "possible", "first", "last"), [
+    (40, (40, 40), 38, 42), (40, (35, 41), 35, 42), (40, (39, 50), 38, 50),
+    (0, (0, 0), 0, 2), (79, (79, 79), 77, 79),
+])  # fmt: skip
+def test_a_change_may_be_two_commits_off(
+    split: int, possible: tuple[int, int], first: int, last: int
+) -> None:
+    (track,) = followed([0.0] * 80)
+    assert track.near(split, possible) == {*ALL[first : last + 1]}
+
+
 @pytest.mark.parametrize(("decisions", "drift", "stand"), [
     ("blessed@c noted@c", False, "blessed noted"), ("blessed@x", False, ""), ("blessed@c:hash", False, ""),
     ("blessed@c:sort fixed@e:sort fixed@e", False, "blessed fixed"),
