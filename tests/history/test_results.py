@@ -484,9 +484,9 @@ def test_what_was_said_of_a_drift_lasts() -> None:
     assert moved > 5
 
 
-@pytest.mark.parametrize(("noise", "least"), [(1e-6, 0.001), (1.0, None)])
-def test_the_least_step_is_of_a_thousandth_to_a_doubling(noise: float, least: float | None) -> None:
-    assert least_step(followed(noisy(1, 0.0, 0, noise=noise))) == least
+@pytest.mark.parametrize(("noise", "n", "least"), [(1e-6, 80, 0.001), (1.0, 80, None), (1e-6, 7, None)])
+def test_the_least_step_is_of_a_thousandth_to_a_doubling(noise: float, n: int, least: float | None) -> None:
+    assert least_step(followed(noisy(1, 0.0, 0, noise=noise, n=n))) == least
 
 
 @pytest.mark.parametrize("n", [7, 8, 10, 14, 80])

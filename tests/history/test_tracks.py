@@ -210,6 +210,20 @@ def test_the_floor_is_that_of_sessions_picked_in_loops(seed: int) -> None:
     assert (floor.others == {}) == (other is None)
 
 
+def test_the_anchor_that_was_measured_first_is_the_basis() -> None:
+    """Whichever commit it is; one that a session compared with it is told in its level."""
+    old, new = COMMITS[3], COMMITS[7]
+    sessions = [(COMMITS[4], new), (COMMITS[0], old), (old, new)]
+    rows = [
+        MeasuredCommit(0, s, 0, commit, commit is anchor, value, 9 * s)
+        for s, (subject, anchor) in enumerate(sessions)
+        for commit, value in ((subject, 2.0), (anchor, 1.0))
+    ]
+    (track,) = tracks_of(measurements(rows), COMMITS[:9], MACHINES)
+    assert (track.basis, track.anchors) == (new.sha, (new.sha, old.sha))
+    assert np.exp(track.level).tolist() == pytest.approx([4.0, 2.0, 2.0])
+
+
 def test_a_change_is_measured_up_to_the_joints_beside_it() -> None:
     """In the middle of the first anchor's sessions, or the second's; at a joint the watch begins anew."""
     for at, step in ((60, 0.05), (150, 0.05), (100, 1.0)):

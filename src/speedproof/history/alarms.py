@@ -262,7 +262,7 @@ def _returns(level: FloatArray, borders: Sequence[int], drifts: Container[int]) 
             since = returns[start] = start + by_next
         elif end < level.size and (today := value_of_return(level[start:], before)) is not None:
             # where a level begins already, if it does
-            returns[start] = next((at for at in borders[1:-1] if at >= start + today), end)
+            returns[start] = next((at for at in borders[:-1] if at >= start + today), end)
     return returns
 
 

@@ -232,8 +232,8 @@ def _sessions_show(track: Track, start: int, end: int, mean: float) -> bool:
 
 def _between_joints(track: Track, start: int, split: int, end: int) -> tuple[int, int]:
     """Of the points around a split those that no other joint parts from it."""
-    joints = [joint for joint, _ in track.stretches()[1:]]
-    return max(start, *(j for j in (0, *joints) if j < split)), min([end, *(j for j in joints if j > split)])
+    starts = [begin for begin, _ in track.stretches()]
+    return max(start, *(j for j in starts if j < split)), min([end, *(j for j in starts if j > split)])
 
 
 def _joint_pvalue(track: Track, old: tuple[int, int], new: tuple[int, int]) -> float:
