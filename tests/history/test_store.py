@@ -21,6 +21,7 @@ from speedproof.errors import SpeedproofError, UsageError
 from speedproof.history import database
 from speedproof.history.commits import Commit
 from speedproof.history.database import Connection, Database
+from speedproof.history.packing import locations_and_bounds
 from speedproof.history.store import HistoryStore
 from speedproof.history.transfer import export_store
 
@@ -57,6 +58,20 @@ def shas(store: HistoryStore) -> list[str]:
 
 def suite_of(version: str, *values: float, unit: str = "s", benchmark: str = "sort") -> Suite:
     return Suite.from_records([(version, Record(benchmark, np.array(values), unit=unit))])
+
+
+@pytest.mark.parametrize(("n", "ends"), [(5, None), (6, (0, 5)), (12, (2, 9))])
+def test_a_location_is_the_median_of_the_medians_of_processes(n: int, ends: tuple[int, int] | None) -> None:
+    """Its interval at 95 % between the order statistics of the binomial distribution, if there are enough."""
+    plain, nested = (
+        np.random.default_rng(n).lognormal(size=n),
+        np.random.default_rng(1).lognormal(size=(n, 5)),
+    )
+    found = locations_and_bounds([plain, nested.ravel()], [None, np.repeat(np.arange(n), 5)])
+    for k, values in enumerate((np.sort(plain), np.sort(np.median(nested, axis=1)))):
+        assert found["location"][k] == np.median(values)
+        bounds = (found["low"][k], found["high"][k])
+        assert bounds == ((None, None) if ends is None else (values[ends[0]], values[ends[1]]))
 
 
 def test_the_file_of_another_commit_is_told(tmp_path: Path) -> None:
