@@ -209,6 +209,15 @@ def test_a_tally_counts_what_became_of_runs() -> None:
     assert tally == Tally("b", "X", 5, 3, 1, 2, ("time", "user", "cycles"), {})
 
 
+def test_a_session_that_goes_on_has_no_more_blocks_in_all() -> None:
+    """Also where many would follow whatever they show."""
+    runs = [RunLine("before", "b", version, k, 0, 0.0, {"time": 1.0}) for k in range(3) for version in "XY"]
+    judge = Certain("XY")
+    found, _ = session(plan("b"), Alone(lambda name: {"time": 1.0}), {"b": judge}, max_blocks=5)
+    assert found.recall([stored(plan("b"), *runs)]) == 3
+    assert (len([*found.steps(patience=math.inf)]), judge.blocks) == (4, 5)
+
+
 def test_the_first_run_that_lacks_a_metric_says_why() -> None:
     """Warm-up left out."""
 
