@@ -218,6 +218,23 @@ def test_a_session_that_goes_on_has_no_more_blocks_in_all() -> None:
     assert (len([*found.steps(patience=math.inf)]), judge.blocks) == (4, 5)
 
 
+def test_of_an_earlier_block_a_side_counts_if_all_its_runs_do() -> None:
+    """By their median; a block without the reference, or with nothing else, is cut."""
+    sides = [("XXYY", ""), ("XXYY", "Y"), ("XXYY", "X"), ("XXY", ""), ("XYY", "")]
+    runs = [
+        RunLine(
+            "before", "b", version, k, i, 0.0, {"time": 1.0 + i + k}, exit=int(version in failing and i % 2)
+        )
+        for k, (versions, failing) in enumerate(sides)
+        for i, version in enumerate(versions)
+    ]
+    judge = Judge("XY")
+    found, _ = session(plan("b"), Alone(lambda name: {}), {"b": judge}, repeats=2)
+    assert found.recall([stored(plan("b"), *runs)]) == 3
+    assert judge.added == [{"X": 1.5, "Y": 3.5}, {"X": 2.5}, {"Y": 5.5}]
+    assert found.review().cut == {"b": 2}
+
+
 def test_the_first_run_that_lacks_a_metric_says_why() -> None:
     """Warm-up left out."""
 
