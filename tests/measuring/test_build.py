@@ -13,7 +13,7 @@ from tests.measuring.waiting import gone, wait_for
 
 from speedproof.errors import UsageError
 from speedproof.measuring import build
-from speedproof.measuring.build import Build, BuildCache, build_all, tools
+from speedproof.measuring.build import Build, BuildCache, build_all, size_on_disk, tools
 from speedproof.measuring.execute import RunError
 from speedproof.measuring.revisions import Revision
 from speedproof.measuring.store import ResultsFile
@@ -211,6 +211,20 @@ def test_a_build_runs_in_its_part_of_the_repository(tmp_path: Path) -> None:
         nowhere.builder(tmp_path, "true"),
     ):
         pass
+
+
+def test_a_size_is_that_of_the_blocks_of_files(tmp_path: Path) -> None:
+    """A link is not followed."""
+    assert size_on_disk(tmp_path) == 0
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "link").symlink_to(sys.executable)
+    for path in (tmp_path / "a", tmp_path / "in" / "b"):
+        path.write_bytes(b"x" * 10_000)
+    used = subprocess.run(
+        ["stat", "-c", "%b %B", "a", "in/b", "in/link"], cwd=tmp_path, capture_output=True, check=True
+    )
+    numbers = [int(number) for number in used.stdout.split()]
+    assert size_on_disk(tmp_path) == sum(a * b for a, b in zip(numbers[::2], numbers[1::2], strict=True))
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "{}", "3", "null"])
