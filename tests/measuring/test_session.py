@@ -309,6 +309,7 @@ def test_every_build_has_one_turn_after_the_other() -> None:
     """Against counts: a block that lacks a build, or has one out of turn or of a longer plan, is not taken."""
     counts = {"X": 3, "Y": 5, "Z": 0}
     order, rng = BuildOrder(counts, seed=3, benchmark=1), random.Random(5)
+    assert [bool(order), bool(BuildOrder({"Z": 0}, seed=3, benchmark=1))] == [True, False]
     uses = {name: Counter(dict.fromkeys(range(count), 0)) for name, count in counts.items()}
     for _ in range(400):
         due = {name: [b for b, n in of.items() if n == min(of.values())] for name, of in uses.items()}
