@@ -106,7 +106,7 @@ def test_two_at_a_time_and_full_disks_are_named(tmp_path: Path, monkeypatch: pyt
         monkeypatch.setattr(os, "write", full)
         with pytest.raises(OSError, match="No space left") as caught:
             store.append(run_line("s", 0))
-        assert caught.value.filename == str(path)
+        assert (caught.value.errno, caught.value.filename) == (errno.ENOSPC, str(path))
     monkeypatch.undo()
     with ResultsFile(path) as store:
         store.append(run_line("s", 1))
