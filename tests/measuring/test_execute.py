@@ -150,6 +150,11 @@ def test_how_a_run_ended(run: Run, how: str) -> None:
     assert run.failed is (how != "exited with code 0")
 
 
+def test_where_no_signal_is_a_real_time_one_others_have_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(signal, "SIGRTMIN")
+    assert Run({}, -35).describe_failure().startswith("was killed by signal 35;")
+
+
 @pytest.mark.parametrize(("peak", "memory"), [(999, {}), (1000, {}), (1001, {"memory": 1001 * 1024.0})])
 def test_metrics_are_the_kernels_numbers_in_base_units(
     way: str, monkeypatch: pytest.MonkeyPatch, peak: int, memory: dict[str, float]
