@@ -242,13 +242,13 @@ def adopt() -> set[int]:
     """Become the parent of orphaned descendants of commands; return the current children."""
     guard_of(os.getpid())  # which is no child
     before = children()
-    _prctl(sys.platform)(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    _prctl(sys.platform)(_PR_SET_CHILD_SUBREAPER, 1)
     return before
 
 
 def release() -> None:
     """Stop adopting orphaned descendants."""
-    _prctl(sys.platform)(_PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
+    _prctl(sys.platform)(_PR_SET_CHILD_SUBREAPER, 0)
 
 
 @functools.cache
