@@ -57,6 +57,8 @@ def test_a_rebuilt_corpus_answers_anew(tmp_path: Path) -> None:
         assert own["means"] == [pytest.approx(values.mean())]
         assert (found.samples, found.failed, none["benchmark"]) == (1, 1, "one")
         assert "at least two values" in none["note"]
+        alone = corpus.model(bootstrap=0, workers=1, where="benchmark = 'one'").models
+        assert (alone.samples, alone.failed) == (0, 1)
         if kept.exists():
             with pytest.raises(UsageError, match="another state of the corpus"):
                 corpus.model(bootstrap=0, workers=1, out=kept)
@@ -107,13 +109,31 @@ def test_a_step_is_found_where_it_is(tmp_path: Path) -> None:
         assert few == [f"a change shows from 9 versions on one machine on; {rest}"] * (versions < 9)
 
 
+def test_changes_are_the_latest_first_then_the_largest(tmp_path: Path) -> None:
+    """Down is faster and up is slower, but of rates; what ends later is not later, and zeros have no logarithm."""
+    rng, made = np.random.default_rng(3), []
+    steps = {"a": (50, 1.05), "b": (50, 0.8), "c": (30, 1.1), "d": (50, 1.15), "e": (0, 0.0)}
+    for v in range(80):
+        for name, (at, by) in steps.items():
+            values = (
+                (by if v >= at else 1.0) * np.exp(0.01 * rng.standard_normal(5)) * ((name, v) != ("c", 7))
+            )
+            unit = "B/s" if name == "d" else "s"
+            made.append(Record(name, values, unit=unit, version=f"v{v:02}", path="f", span=(v, 200.0 - v)))
+    made = [made[k] for k in rng.permutation(len(made)).tolist()]
+    found = sp.Corpus(put([("", FileResults("f", tuple(made)))], tmp_path / "k=v")).changes(workers=1).changes
+    changed = [(c.benchmark, c.version, c.slower) for c in found.changes]
+    assert changed == [("b", "v50", False), ("d", "v50", False), ("a", "v50", True), ("c", "v30", True)]
+    assert (found.series, found.longest, found.order) == (4, 80, "time")
+
+
 def test_an_order_that_nothing_tells_is_told(tmp_path: Path) -> None:
-    """Where files tell no time the step is lost in their order, unless git has the commits, by ten digits."""
+    """Where a file tells no time the step is lost in their order, unless git has the commits, by ten digits."""
     shas = [sha[:10] for sha in committed(tmp_path, [""] * 80)]
     for timed in (True, False):
         found = [
             (name, replace(one, records=tuple(
-                replace(r, version=shas[v], span=r.span if timed else None) for r in one.records
+                replace(r, version=shas[v], span=r.span if timed or v else None) for r in one.records
             )))
             for v, (name, one) in enumerate(stepped(80, at=50, by=1.05))
         ]  # fmt: skip
@@ -141,11 +161,13 @@ def test_the_commits_that_are_possible_are_told_as_in_a_history(tmp_path: Path) 
     assert f"  {earliest[:9]} to {latest[:9]}" in shown
     assert f"\n{version[:9]}  b0" in shown
     assert "at least" in shown
-    committed(tmp_path, [""])
-    with pytest.raises(
-        sp.SpeedproofError, match=r"fewer than two of the versions .*; check out .*, without "
-    ):
+    (sha,) = committed(tmp_path, [""])
+    with pytest.raises(sp.SpeedproofError, match=r"none of the versions as commits .*; check out .*, without "):
         sp.Corpus(tmp_path / "c").changes(workers=1, repository=str(tmp_path))
+    (_, file), *_ = stepped(1, at=1, by=1.0)
+    records = tuple(replace(r, version=version) for r in file.records for version in (sha, "other"))
+    corpus = sp.Corpus(put([("", replace(file, records=records))], tmp_path / "one"))
+    assert corpus.changes(workers=1, repository=str(tmp_path)).changes.versions == 1
 
 
 @pytest.mark.slow

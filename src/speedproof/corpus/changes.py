@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,7 +32,7 @@ class ChangesAsked(Struct, frozen=True):
     """Which samples are followed."""
 
     metric: str
-    where: str | None = None
+    where: str | None
 
 
 class CorpusChange(Struct, frozen=True):
@@ -117,7 +118,7 @@ def changes(
     answers = answered(corpus, "changes", asked, reduce_part, how)
     with answers.table(_columns()) as connection:
         order, by = _order(connection, opened(corpus)[1].versions, repository)
-        table = connection.sql("FROM answers ORDER BY benchmark, machine, unit").to_arrow_table()
+        table = connection.sql("FROM answers ORDER BY benchmark, machine, unit, higher").to_arrow_table()
     series = _series(table.to_pylist(), order)
     tracks = [track for track, *_ in series]
     changes = find_history_changes(tracks, alpha, correction=correction)
@@ -155,8 +156,8 @@ def _order(connection: Any, versions: dict[str, int], repository: str | None) ->
         known = {version: resolve_label(version, repository) for version in began}
         commits = ordered([*known.values()], folder=repository, line=line)
         place = {commit.sha: i for i, commit in enumerate(commits)}
-        if len(place) < 2 or place.keys().isdisjoint(line):
-            why = f"its branch has fewer than two of the versions as commits ({enumerate_names(began, 4)})"
+        if place.keys().isdisjoint(line):
+            why = f"its branch has none of the versions as commits ({enumerate_names(began, 4)})"
             cure = "check out the branch that has them, or order versions by their times, without "
             raise UsageError(f"{repository}: {why}; {cure}", Parameter("repository"))
         there = [version for version, commit in known.items() if commit.sha in place]
@@ -171,17 +172,17 @@ def _series(rows: Sequence[dict[str, Any]], order: Sequence[Commit]) -> list[tup
     """A track for each benchmark on each machine, with the benchmark and whether higher is better."""
     series: list[tuple[Track, str, bool]] = []
     place = {commit.sha: i for i, commit in enumerate(order)}
-    for (benchmark, machine, _), group in groupby(
-        rows, key=lambda r: (r["benchmark"], r["machine"], r["unit"])
+    for (benchmark, machine, _, higher), group in groupby(
+        rows, key=itemgetter("benchmark", "machine", "unit", "higher")
     ):
-        placed = [(place[row["version"]], row) for row in group if row["version"] in place]
-        every = [(at, one, row["higher"]) for at, row in placed for one in row["locations"] if one > 0]
-        usable = sorted(every, key=lambda one: one[0])
+        placed = ((place[row["version"]], row["locations"]) for row in group if row["version"] in place)
+        every = [(at, location) for at, locations in placed for location in locations if location > 0]
+        usable = sorted(every, key=itemgetter(0))
         if usable:
-            at = np.array([k for k, *_ in usable], dtype=np.int64)
-            values = np.log([location for _, location, _ in usable])
+            at = np.array([at for at, _ in usable], dtype=np.int64)
+            values = np.log([location for _, location in usable])
             unknown = np.full(at.size, np.nan)
             none = np.zeros(at.size, dtype=np.int64)
             track = Track(len(series), machine, False, order, at, values, unknown, unknown, none, none)
-            series.append((track, benchmark, bool(usable[0][2])))
+            series.append((track, benchmark, higher))
     return series

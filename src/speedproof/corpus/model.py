@@ -11,7 +11,7 @@ from msgspec import Struct
 from speedproof.corpus.answers import Answers, How, Task, answered
 from speedproof.corpus.place import arrow, of_rows
 from speedproof.corpus.read import fetched, rows_of, within
-from speedproof.corpus.schema import digest, suite_of
+from speedproof.corpus.schema import suite_of
 from speedproof.errors import DataError, UsageError
 from speedproof.mixture.analysis import analyse
 from speedproof.mixture.results import ALPHA
@@ -28,11 +28,11 @@ class ModelAsked(Struct, frozen=True):
     """What mixtures are asked for; as :func:`speedproof.model` takes it."""
 
     metric: str
-    where: str | None = None
-    max_components: int = 9
-    bootstrap: int = 200
-    fast: bool = False
-    seed: int = 0
+    where: str | None
+    max_components: int
+    bootstrap: int
+    fast: bool
+    seed: int
 
 
 class CorpusModels(Struct, frozen=True):
@@ -99,13 +99,9 @@ def model_part(task: Task) -> int:
 
 
 def _own(rows: pa.Table, share: tuple[int, int]) -> pa.Table:
-    """The rows whose benchmarks are this task's share."""
+    """The rows of every so many-th benchmark, which are this task's share."""
     number, of = share
-    if of == 1:
-        return rows
-    names = rows["benchmark"].unique().to_pylist()
-    # Not the digits that the part itself was chosen by.
-    return within(rows, "benchmark", [name for name in names if int(digest(name)[::-1], 16) % of == number])
+    return within(rows, "benchmark", rows["benchmark"].unique().to_pylist()[number::of])
 
 
 def _columns() -> pa.Schema:

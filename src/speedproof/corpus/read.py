@@ -42,13 +42,13 @@ def parts_of(files: Sequence[File]) -> list[tuple[str, ...]]:
         leaves.setdefault(file.path.rpartition("/")[0], []).append(file)
     # The files of one leaf share benchmarks. Parts of equal work let no worker wait long for another's last one.
     worth = [sum(max(f.rows / TASK, f.values / _TASK_VALUES) for f in some) for some in leaves.values()]
-    whole = sum(worth)
-    count = 1 << max(0, math.ceil(math.log2(whole))) if whole else 1  # as leaves come in sixteens
+    whole = max(1.0, sum(worth))
+    count = 1 << math.ceil(math.log2(whole))  # as leaves come in sixteens
     count = max(min(count, _MANY), count // 4)  # a scheduler takes some hundred tasks a second
     parts: dict[int, list[str]] = {}
     before = 0.0
     for some, weight in zip(leaves.values(), worth, strict=True):
-        middle = (before + weight / 2) / whole if whole else 0.0
+        middle = (before + weight / 2) / whole
         parts.setdefault(int(count * middle), []).extend(file.path for file in some)
         before += weight
     return [tuple(files) for files in parts.values()]
