@@ -7,6 +7,7 @@ import io
 import itertools
 import json
 import os
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ from speedproof.corpus import build as building
 from speedproof.corpus.build import build
 from speedproof.corpus.place import Place
 from speedproof.corpus.read import parts_of, read_records, rows_of
-from speedproof.corpus.schema import File, Manifest, opened
+from speedproof.corpus.schema import File, columns, digest, opened
 from speedproof.data.record import FileResults, Record, Skipped
 from speedproof.data.suite import Suite
 from speedproof.errors import FormatError, SpeedproofError, UsageError
@@ -52,6 +53,29 @@ def rows_in(results: Results) -> list[Record]:
     return [r for _, f in results for r in f.records]
 
 
+def sound(folder: Path) -> list[File]:
+    """The files of a corpus: they are as the manifest says, below nodes that would hold too much."""
+    place, manifest = opened(folder)
+    numbers: list[int] = []
+    for file in manifest.files:
+        rows = place.table(file.path, columns())
+        names = ("benchmark", "metric", "version", "row", "n", "values")
+        *keys, sizes, values = (rows[name].to_pylist() for name in names)
+        numbers += keys[-1]
+        assert [*zip(*keys, strict=True)] == sorted(zip(*keys, strict=True))
+        assert sizes == [*map(len, values)]
+        assert (file.rows, file.values) == (len(sizes), sum(sizes))
+        assert file.bytes == (folder / file.path).stat().st_size
+        assert {digest(name)[: len(file.prefix)] for name in keys[0]} == {file.prefix}
+        node = [f for f in manifest.files if file.prefix and f.prefix.startswith(file.prefix[:-1])]
+        many = sum(f.rows for f in node) > building.ROWS or sum(f.values for f in node) > building.VALUES
+        assert many or not node
+    assert sorted(numbers) == [*range(manifest.rows)]
+    assert (sum(f.values for f in manifest.files), manifest.complete) == (manifest.values, True)
+    assert {*place.files("data")} == {file.path for file in manifest.files}
+    return manifest.files
+
+
 def test_every_format_comes_back(tmp_path: Path) -> None:
     expected = [(f"x:{r.version}" if r.version else "x", r) for f in read_files([FILES]) for r in f.records]
     sp.Corpus.build([f"x={FILES}"], tmp_path / "c")
@@ -62,61 +86,74 @@ def test_every_format_comes_back(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("small_leaves")
 def test_parts_hold_whole_benchmarks_and_all_of_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("speedproof.corpus.read.TASK", 30)
-    place, manifest = opened(put(made_up(100), tmp_path / "c"))
-    parts = [rows_of(place.lasting, files) for files in parts_of(manifest.files)]
+    backwards = [(version, replace(f, records=f.records[::-1])) for version, f in made_up(100)]
+    place = put(backwards, tmp_path / "c")
+    assert len(sound(put(made_up(20), tmp_path / "forty rows"))) == 1
+    parts = [rows_of(str(place), files) for files in parts_of(sound(place))]
     names = [{*rows["benchmark"].to_pylist()} for rows in parts]
     assert len(names) > 4
     assert sum(map(len, names)) == len(set().union(*names)) == 100
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("small_leaves")
-@pytest.mark.parametrize("error", [SystemExit, KeyboardInterrupt])
-def test_stopped_anywhere_a_build_goes_on(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: type[BaseException]
-) -> None:
-    """After kill -9 the k-th write never happens, nor anything after it; Ctrl-C comes before the k-th part."""
+def test_killed_anywhere_a_build_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After kill -9 the k-th write never happens, nor anything after it."""
     monkeypatch.setattr(building, "ROWS", 7)
-    results, write, stopped = made_up(24, files=2), Place.write, 0
-    parts = in_parts(results)
+    results, write = made_up(24, files=2), Place.write
     for k in itertools.count():
-        left, place = k, Place.of(tmp_path / str(k))
-
-        def count() -> None:
-            nonlocal left
-            if left == 0:
-                raise error
-            left -= 1
+        left = k
 
         def until(self: Place, file: str, content: bytes) -> None:
-            count()
+            nonlocal left
+            if left == 0:
+                raise SystemExit
+            left -= 1
             write(self, file, content)
 
-        def given(_: Any) -> Iterator[tuple[str, FileResults]]:
-            for part in parts:
-                if error is KeyboardInterrupt:
-                    count()
-                yield part
-
-        if error is SystemExit:
-            monkeypatch.setattr(Place, "write", until)
+        monkeypatch.setattr(Place, "write", until)
         try:
-            build(place, given)
-        except error:
-            stopped += 1
+            build(Place.of(tmp_path / str(k)), lambda builder: in_parts(results))
+        except SystemExit:
+            monkeypatch.setattr(Place, "write", write)
         else:
             break
-        monkeypatch.setattr(Place, "write", write)
-        if error is KeyboardInterrupt:
-            manifest = Manifest.of(place)
-            assert manifest is not None
-            assert manifest.rows == sum(f.rows for f in manifest.files)
-            assert manifest.inputs == sum(not part.more for _, part in parts[:k])
-        put(results, Path(place.name))
-        found = list(read_records(place.name))
-        alike(suite_of(found), suite_of(rows_in(results)))
-        assert Manifest.of(place).rows == len(found) == 48  # type: ignore[union-attr]
-    assert stopped > 12
+        sound(put(results, tmp_path / str(k)))
+        alike(suite_of(read_records(str(tmp_path / str(k)))), suite_of(rows_in(results)))
+    assert k > 12
+
+
+@pytest.mark.parametrize("k", [0, 3, 8, 10])
+def test_ctrl_c_keeps_whole_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, k: int) -> None:
+    """Before the k-th of eight parts of each; nothing is asked of a corpus that is not complete."""
+    monkeypatch.setattr(building, "ROWS", 7)
+    results, folder = made_up(24, files=2), tmp_path / "c"
+
+    def until(_: Any) -> Iterator[tuple[str, FileResults]]:
+        yield from in_parts(results)[:k]
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        build(Place.of(folder), until)
+    info, whole = sp.Corpus(folder).info(), k >= 8
+    assert (info.rows, info.values, info.inputs, info.complete) == (24 * whole, 160 * whole, whole, False)
+    with pytest.raises(UsageError, match="the build was cut short"):
+        sp.Corpus(folder).compare(workers=1)
+    sound(put(results, folder))
+    alike(suite_of(read_records(str(folder))), suite_of(rows_in(results)))
+
+
+def test_plain_values_of_one_file_are_a_row(tmp_path: Path) -> None:
+    """Processes, blocks and times keep records apart."""
+    four = np.arange(4)
+    kinds: list[Any] = [{}, {"processes": four // 2}, {"blocks": four}, {"span": (1.0, 2.0)}]
+    records = tuple(
+        Record(f"b{i}", k + four / 1, version="v", path="f", **kinds[i]) for i in range(4) for k in (1, 5)
+    )
+    folder = put([("", FileResults("f", records))], tmp_path / "c")
+    alike(suite_of(read_records(str(folder))), suite_of(records))
+    assert sp.Corpus(folder).query("SELECT benchmark FROM corpus")["benchmark"].to_pylist() == [
+        "b0", "b1", "b1", "b2", "b2", "b3", "b3",
+    ]  # fmt: skip
 
 
 def test_what_killed_processes_left_is_tidied_up(tmp_path: Path) -> None:
@@ -124,14 +161,16 @@ def test_what_killed_processes_left_is_tidied_up(tmp_path: Path) -> None:
     folder = put(made_up(20), tmp_path / "corpus")
     left = {name: folder / "answers" / "x" / f"part-00000.parquet.{name}.1.tmp" for name in ("new", "old")}
     (folder / "answers" / "x").mkdir(parents=True)
-    for file in (*left.values(), folder / "inputs" / "note.txt"):
+    orphans = (folder / name for name in ("inputs/note.txt", "inputs/9.parquet", "data/9.parquet"))
+    for file in (*left.values(), *orphans):
         file.touch()
     os.utime(left["old"], (0, 0))
     sp.Corpus(folder).compare("v0", "v1", out=folder / "answers" / "x", workers=1)
     assert [name for name, file in left.items() if file.exists()] == ["new"]
     build(Place.of(folder), lambda builder: [], append=True)
     assert [name for name, file in left.items() if file.exists()] == ["new"]
-    assert {file.suffix for file in (folder / "inputs").iterdir()} == {".parquet"}
+    assert [file.name for file in (folder / "inputs").iterdir()] == ["000002.parquet"]
+    sound(folder)
 
 
 def test_a_benchmark_larger_than_memory_lies_in_several_files(
@@ -149,11 +188,11 @@ def test_a_benchmark_larger_than_memory_lies_in_several_files(
 
     monkeypatch.setattr(Place, "write", watched)
     results = [one for k in range(30) for one in made_up(1, 2, files=1, n=20, seed=k)]
-    place, manifest = opened(put(results, tmp_path / "c"))
+    files = sound(put(results, tmp_path / "c"))
     assert max(sizes) <= 120
-    assert len(manifest.files) > 10
-    assert len({f.prefix for f in manifest.files}) == len(parts_of(manifest.files)) == 1
-    alike(suite_of(read_records(place.name)), suite_of(rows_in(results)))
+    assert len(files) > 10
+    assert ({f.prefix for f in files}, len(parts_of(files))) == ({digest("bench/00000")}, 1)
+    alike(suite_of(read_records(str(tmp_path / "c"))), suite_of(rows_in(results)))
 
 
 def in_parts(results: Results) -> Results:
@@ -166,35 +205,48 @@ def in_parts(results: Results) -> Results:
 
 @pytest.mark.usefixtures("small_leaves")
 def test_files_in_parts_are_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A second file that proves bad at its end leaves nothing behind but its name."""
+    """One that proves bad at its end leaves nothing behind but its name, or nothing at all where it is alone."""
     monkeypatch.setattr(building, "ROWS", 7)
     results = made_up(40, files=3)
-    whole, parts = put(results, tmp_path / "whole"), in_parts(results)
-    at = next(k for k, (_, part) in enumerate(parts) if not part.more) + 1
+    whole, parts = put(results, tmp_path / "whole"), [results[0], *in_parts(results[1:])]
     bad = FormatError("bad.csv", "line 9", "1,5 has a decimal comma")
     records = tuple(replace(r, version="bad") for r in results[0][1].records)
-    parts[at:at] = [
-        *in_parts([("", FileResults("bad.csv", (*records, *records[:1])))])[:-1],
+    broken = [
+        *in_parts([("", FileResults("bad.csv", records))])[:-1],
         ("", FileResults("bad.csv", reject=bad)),
     ]
-    assert parts[at + 8][1].more, "some of it is written before it proves bad"
-    found = put(parts, tmp_path / "parts")
+    assert len(broken) > 8, "some of it is written before it proves bad"
+    with pytest.raises(SpeedproofError, match=r"nothing could be read: .*decimal comma"):
+        put(broken, tmp_path / "none")
+    assert not (tmp_path / "none").exists()
+    found = put([parts[0], *broken, *parts[1:]], tmp_path / "parts")
     alike(suite_of(read_records(str(found))), suite_of(rows_in(results)))
     (_, one), (_, other) = opened(whole), opened(found)
     for name in ("rows", "values", "versions", "metrics", "inputs"):
         assert getattr(other, name) == getattr(one, name)
     assert [row[0] for row in sp.Corpus(found).info().rejected] == ["bad.csv"]
-    assert {*(found / "data").rglob("*.parquet")} == {found / f.path for f in other.files}
+    more = made_up(40, files=2, seed=2)
+    build(Place.of(whole), lambda builder: more, append=True)
+    alike(suite_of(read_records(str(whole))), suite_of(rows_in([*results, *more])))
+    for folder in (whole, found):
+        files = sound(folder)
+        assert len({file.prefix for file in files}) == len(files) > 16
+        assert max(file.rows for file in files) <= 7
 
 
-def test_of_a_thousand_things_left_out_each_is_named(tmp_path: Path) -> None:
-    """And of more than that their number."""
-    (tmp_path / "t.csv").write_text("benchmark,value\na,1\na,2\n" + "a,NA\n" * 1203)
-    reasons = sp.Corpus.build([tmp_path / "t.csv"], tmp_path / "c").query("SELECT reason FROM rejects")
-    assert (len(reasons), str(reasons["reason"][-1])) == (1001, "203 more were left out of this file")
+@pytest.mark.parametrize("first", [0, 600])
+def test_of_a_thousand_things_left_out_each_is_named(tmp_path: Path, first: int) -> None:
+    """And of more than that their number, also of a file in parts; what nobody need look at is not."""
+    left_out = tuple(Skipped("f", f"line {k}", "a", "no number", expected=k % 2 > 0) for k in range(2406))
+    parts = left_out[: 2 * first], left_out[2 * first :]
+    found = [FileResults("f", (Record("a", np.ones(2)),), part, more=part is parts[0]) for part in parts]
+    folder = put([("v", one) for one in found], tmp_path / "c")
+    rows = sp.Corpus(folder).query("SELECT place, reason FROM rejects").to_pylist()
+    assert [row["place"] for row in rows] == [*(f"line {k}" for k in range(0, 2000, 2)), ""]
+    assert rows[-1]["reason"] == "203 more were left out of this file"
 
 
-def test_append_takes_what_is_new(tmp_path: Path) -> None:
+def test_append_takes_what_is_new_or_has_changed(tmp_path: Path) -> None:
     folder = tmp_path / "in"
     folder.mkdir()
     for name in ("a", "b"):
@@ -202,10 +254,11 @@ def test_append_takes_what_is_new(tmp_path: Path) -> None:
     corpus = sp.Corpus.build([folder], tmp_path / "c", unit="s")
     with pytest.raises(UsageError, match="add to it with append=True"):
         sp.Corpus.build([folder], tmp_path / "c")
-    (folder / "c.txt").write_text("1.7\n")
+    for name in ("b", "c"):
+        (folder / f"{name}.txt").write_text("1.7\n")
     sp.Corpus.build([folder], tmp_path / "c", append=True)
-    assert corpus.query("SELECT version FROM corpus ORDER BY row").to_pydict() == {"version": ["a", "b", "c"]}
-    assert corpus.info().inputs == 3
+    assert corpus.query("SELECT version FROM corpus ORDER BY row")["version"].to_pylist() == [*"abbc"]
+    assert corpus.info().inputs == 4
 
 
 def test_a_bad_file_is_named_and_stops_nothing(tmp_path: Path) -> None:
@@ -236,7 +289,7 @@ def test_a_file_whose_name_is_no_text_is_taken(tmp_path: Path) -> None:
 
 
 def test_reading_nothing_at_all_is_an_error(tmp_path: Path) -> None:
-    """Whether the corpus is new or not; a new one is not made, so that the next build needs no --append."""
+    """Whether the corpus is new or not; of a new one nothing is left, not even a folder."""
     bad, good = tmp_path / "bad.txt", tmp_path / "good.txt"
     bad.write_text("ERROR\n")
     cut = tmp_path / "cut.json"
@@ -250,11 +303,13 @@ def test_reading_nothing_at_all_is_an_error(tmp_path: Path) -> None:
     for files, told in refused:
         with pytest.raises(SpeedproofError, match=told):
             sp.Corpus.build(files, tmp_path / "c")
-        assert [file.name for file in (tmp_path / "c").rglob("*") if file.is_file()] == [".lock"]
+        assert not (tmp_path / "c").exists()
     corpus = sp.Corpus.build([good], tmp_path / "c")
     assert corpus.info().rejects == 0
-    with pytest.raises(SpeedproofError, match="nothing could be read"):
+    with pytest.raises(SpeedproofError, match=r"nothing could be read: [^(]*$"):
         sp.Corpus.build([bad], tmp_path / "c", append=True)
+    with pytest.raises(SpeedproofError, match="no file holds a sample"):
+        build(Place.of(tmp_path / "d"), lambda builder: [])
     assert (corpus.info().rows, corpus.info().complete) == (1, True)
     sp.Corpus.build([good], tmp_path / "c", append=True)
 
@@ -292,11 +347,15 @@ def test_a_folder_of_something_else_is_left_alone(tmp_path: Path, monkeypatch: p
         sp.Corpus(tmp_path)
 
     def full(self: Path, content: bytes) -> None:
+        self.touch()
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(Path, "write_bytes", full)
     with pytest.raises(SpeedproofError, match="the disk is full"):
-        sp.Corpus.build([GCC], tmp_path / "c")
+        sp.Corpus.build([GCC], tmp_path / "c" / "d")
+    assert [file.name for file in tmp_path.iterdir()] == ["thesis.tex"]
+    with pytest.raises(UsageError, match="is a file; a corpus is a folder"):
+        sp.Corpus.build([GCC], tmp_path / "thesis.tex")
 
 
 def test_a_second_build_is_kept_out(tmp_path: Path) -> None:
@@ -310,10 +369,15 @@ def test_a_second_build_is_kept_out(tmp_path: Path) -> None:
     assert sp.Corpus(tmp_path / "new" / "c").info().rows == 4
 
 
-def test_parts_of_a_huge_corpus_are_larger() -> None:
-    """Whole leaves of equal work, of 4,096 rows each, four to a part where there are many."""
-    for leaves, parts in ((16, 16), (16**3, 4096), (16**4, 16**4 // 4)):
-        files = [File(f"data/{k:04x}/0.parquet", 4096, 0, 0) for k in range(leaves)]
+def test_parts_are_of_equal_work() -> None:
+    """4,096 rows or 2^21 values, four times as many where parts are many; a leaf is where its middle is."""
+    many = [(1 << 12, 1 << 12), (1 << 13, 1 << 13), (1 << 14, 1 << 13), (1 << 16, 1 << 14)]
+    for leaves, rows, values, parts in (
+        (2, 100, 0, 1), (5, 2048, 0, 4), (5, 2, 1 << 20, 4), (16, 4096, 0, 16), (16, 2, 1 << 21, 16),
+        *((leaves, 4096, 0, parts) for leaves, parts in many),
+    ):  # fmt: skip
+        files = [File(f"data/{k // 2:04x}/{k}.parquet", rows // 2, values // 2, 0) for k in range(2 * leaves)]
         found = parts_of(files)
         assert [file for part in found for file in part] == [file.path for file in files]
-        assert len(found) == parts
+        places = [int((k + 0.5) / leaves * parts) for k in range(leaves)]
+        assert [len(part) // 2 for part in found] == [*Counter(places).values()]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from speedproof.corpus.place import column, filled, known, lists, numbers
+from speedproof.corpus.place import Place, column, filled, fingerprint, known, lists, numbers, parquet
+from speedproof.corpus.schema import digest
+from speedproof.errors import FormatError
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=4)
 FLOATS, WHOLE = st.floats(), st.integers(-(2**31), 2**31 - 1)
@@ -37,12 +40,40 @@ def test_against_pyarrow(
     assert repr(made.to_pylist()) == repr(pa.array(given_values, kind).to_pylist())
 
 
+def test_hashes_of_benchmarks_and_of_contents_are_those_of_b2sum() -> None:
+    """``printf NAME | b2sum -l 32`` and ``-l 48``."""
+    assert (digest("sort"), digest("é"), fingerprint(b"sort")) == ("4398b308", "954544c2", "7548b6582389")
+
+
 @given(_optional(WHOLE), st.integers(0, 12))
 def test_numbers_lie_where_pyarrow_says(values: list[int | None], start: int) -> None:
     """Also in a slice, which begins within a byte of the bits that tell nulls."""
     part = pa.array(values, pa.int64()).slice(start)
     assert known(part).tolist() == [value is not None for value in values[start:]]
     assert numbers(part)[known(part)].tolist() == [value for value in values[start:] if value is not None]
+
+
+def test_a_file_of_other_columns_or_bytes_is_damaged(tmp_path: Path) -> None:
+    """Also where nothing but a checksum tells: a byte of numbers that do not compress."""
+    place, whole = Place.of(tmp_path), pa.schema([pa.field("x", pa.float64(), nullable=False)])
+    values = pa.array(np.random.default_rng(1).random(999))
+    content = bytearray(parquet(pa.table({"x": values}), use_dictionary=False))
+    assert parquet_told(place, content, whole)["x"].to_pylist() == values.to_pylist()
+    content[len(content) // 2] ^= 1
+    with_null = pa.array([None, 1.0])
+    for damaged, why in (
+        (content, "damaged"), (parquet(pa.table({"x": with_null})), "it lacks values"),
+        (parquet(pa.table({"x": ["1", "2"]})), "its columns have other types"),
+    ):  # fmt: skip
+        with pytest.raises(FormatError, match=why):
+            parquet_told(place, damaged, whole)
+    optional = pa.schema([pa.field("x", pa.float64())])
+    assert parquet_told(place, parquet(pa.table({"x": with_null})), optional)["x"].null_count == 1
+
+
+def parquet_told(place: Place, content: Any, columns: pa.Schema) -> pa.Table:
+    place.write("x.parquet", content)
+    return place.table("x.parquet", columns)
 
 
 def test_lists_and_what_is_missing() -> None:

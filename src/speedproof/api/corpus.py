@@ -34,7 +34,7 @@ from speedproof.corpus.engine import cores, get_ready
 from speedproof.corpus.place import Place
 from speedproof.corpus.read import query as query
 from speedproof.corpus.read import rejected
-from speedproof.corpus.schema import Manifest, opened
+from speedproof.corpus.schema import Manifest, finished, opened
 from speedproof.data.checked import checked
 from speedproof.data.names import enumerate_names, plural, version_given
 from speedproof.data.record import FileResults, Record, why_left_out
@@ -239,7 +239,7 @@ class Corpus:
         from speedproof.api.suites import protocols_given
         from speedproof.corpus.conclude import conclude
 
-        place, manifest = opened(self.place)
+        place, manifest = finished(self.place)
         at = place.name
         versions = tuple(manifest.versions)
         if len(versions) < 2:

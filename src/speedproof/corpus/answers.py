@@ -9,7 +9,7 @@ import json
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from hashlib import blake2b
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -17,9 +17,9 @@ from msgspec import Struct
 
 from speedproof import __version__
 from speedproof.corpus.engine import run
-from speedproof.corpus.place import Place, parquet
+from speedproof.corpus.place import Place, fingerprint, parquet
 from speedproof.corpus.read import ANSWER, database, duck, parts_of, register
-from speedproof.corpus.schema import opened
+from speedproof.corpus.schema import finished
 from speedproof.errors import SpeedproofError, UsageError
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ def answered(
     asked: Any,
     work: Callable[[Task], object],
     how: How,
-    worth: int = 0,
+    worth: float = inf,
     beside: Mapping[str, bytes] | None = None,
 ) -> Answers:
     """Let ``work`` answer every part that has no answer yet.
@@ -124,22 +124,18 @@ def answered(
     ``asked`` is what tasks are given and what the folder is named by. Where a row is much work, ``worth`` rows are
     a task: every task then takes a share of a part's benchmarks. Files ``beside`` the answers are for all tasks.
     """
-    place, manifest = opened(corpus)
-    if not manifest.complete:
-        raise UsageError(
-            f"{place.name}: the build was cut short; finish it with the same 'corpus build' command"
-        )
+    place, manifest = finished(corpus)
     rows = {file.path: file.rows for file in manifest.files}
     shares = [
         (part, (k, of))
         for part in parts_of(manifest.files)
-        for of in [max(1, sum(rows[f] for f in part) // worth) if worth else 1]
+        for of in [max(1, int(sum(rows[f] for f in part) // worth))]
         for k in range(of)
     ]
     request = msgspec.json.decode(msgspec.json.encode(asked))
-    state = blake2b(msgspec.json.encode(list(rows)), digest_size=16).hexdigest()
+    state = fingerprint(msgspec.json.encode(list(rows)))
     claim = _Claim(__version__, place.lasting, question, request, len(shares), state)
-    name = blake2b(msgspec.json.encode(claim, order="sorted"), digest_size=6).hexdigest()
+    name = fingerprint(msgspec.json.encode(claim, order="sorted"))
     target = Place.of(how.out) if how.out is not None else place.below(f"answers/{name}")
     target.tidy()
     _claim(target, claim)
@@ -184,4 +180,4 @@ def _claim(target: Place, claim: _Claim) -> None:
         return
     if target.files():
         raise UsageError(f"{target.name}: holds other files; name a new folder for the answers")
-    target.write(ANSWER, msgspec.json.format(msgspec.json.encode(claim), indent=1))
+    target.write(ANSWER, msgspec.json.format(msgspec.json.encode(claim)))

@@ -10,15 +10,14 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable
-from contextlib import contextmanager
-from hashlib import blake2b
+from contextlib import contextmanager, suppress
 from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from speedproof.corpus.place import Place, arrow, column, of_rows, parquet, storage_errors
+from speedproof.corpus.place import Place, arrow, column, fingerprint, of_rows, parquet, storage_errors
 from speedproof.corpus.schema import File, Manifest, clean, columns, digest, merged, reject_columns, table
 from speedproof.data.names import MANIFEST
 from speedproof.data.record import FileResults, Record, Skipped
@@ -32,7 +31,6 @@ if TYPE_CHECKING:
 REJECTS = "rejects.parquet"
 _INPUTS = "inputs"
 ROWS, VALUES = 1 << 13, 1 << 22  # of a leaf at most: a task of some seconds, 32 MB
-_GROUP = 1 << 20  # values of a row group
 _DEPTH = 8
 _NAMED = 1000  # things left out of one file that are named
 _TEXTS = [
@@ -67,7 +65,7 @@ def build(
             builder.flush()
             raise
         except SpeedproofError:
-            if not builder.manifest.files:  # a build that keeps nothing leaves nothing
+            if not builder.manifest.files:
                 for file in (*place.files("data"), *place.files(_INPUTS), REJECTS, MANIFEST):
                     place.remove(file)
             raise
@@ -159,7 +157,7 @@ class Builder:
             self._unnamed = 0
             return
         skipped = [s for s in results.skipped if not s.expected]
-        room = max(_NAMED - len(self._skipped), 0)
+        room = _NAMED - len(self._skipped)
         for s in skipped[:room]:
             self._skipped.append(_reject(replace(s, path=name, where=s.where.removeprefix(f"{name}: "))))
         self._unnamed += len(skipped[room:])
@@ -171,7 +169,6 @@ class Builder:
                 self.place.remove(file.path)
             self._staged, self._counts, self._rows, self._values = [], (Counter(), Counter()), [], 0
             self.manifest.rows, self._begun = self._begun, None
-        self._skipped, self._unnamed = [], 0
 
     def _stage(self) -> None:
         """Write the rows that have gathered, of which no manifest knows yet."""
@@ -179,8 +176,8 @@ class Builder:
         for version, count in Counter(version for _, version, _ in self._rows).items():
             versions[clean(version)] += count
         metrics.update(record.metric for _, _, record in self._rows)
-        # What memory holds is the root: what is too much for it is never written there, and read again.
-        deep = "" in self._split or self._staged or len(self._rows) >= ROWS or self._values >= VALUES
+        # What memory holds is the root: the rest of a file in parts is never written there, and read again.
+        deep = "" in self._split or self._staged
         nodes: dict[str, list[tuple[int, str, Record]]] = {}
         for row in sorted(self._rows, key=lambda row: (row[2].benchmark, row[2].metric, row[1], row[0])):
             nodes.setdefault(digest(row[2].benchmark)[0] if deep else "", []).append(row)
@@ -217,7 +214,6 @@ class Builder:
         self._settle("")
         self.manifest.complete = True
         self._commit()
-        self._remove_orphans()
         return self.manifest
 
     def _commit(self) -> None:
@@ -282,13 +278,9 @@ class Builder:
     def _written(self, prefix: str, rows: pa.Table) -> File:
         self.manifest.serial += 1
         values = sum(rows["n"].to_pylist())
-        content = parquet(
-            rows,
-            row_group_size=max(64, rows.num_rows * _GROUP // max(values, 1)),
-            use_dictionary=_TEXTS,
-        )
+        content = parquet(rows, use_dictionary=_TEXTS)
         # Another content has another name, so that nothing known of this file outlives it.
-        name = f"{self.manifest.serial:06d}-{blake2b(content, digest_size=8).hexdigest()}.parquet"
+        name = f"{self.manifest.serial:06d}-{fingerprint(content)}.parquet"
         path = "/".join(("data", *filter(None, [prefix]), name))
         self.place.write(path, content)
         return File(path, rows.num_rows, values, len(content))
@@ -349,6 +341,7 @@ def _locked(place: Place) -> Iterator[None]:
     folder = Path(place.root)
     if folder.exists() and not folder.is_dir():
         raise UsageError(f"{place.name}: is a file; a corpus is a folder")
+    made = [one for one in (folder, *folder.parents) if not one.exists()]
     with storage_errors(f"cannot write {place.name}"):
         folder.mkdir(parents=True, exist_ok=True)
         others = any(f.is_file() and not f.name.startswith((".lock", MANIFEST)) for f in folder.rglob("*"))
@@ -360,4 +353,12 @@ def _locked(place: Place) -> Iterator[None]:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             raise UsageError(f"{place.name}: another build is writing to this corpus") from None
-        yield
+        try:
+            yield
+        finally:
+            if not place.has(MANIFEST):  # a build that keeps nothing leaves nothing
+                (folder / ".lock").unlink()
+                within = [Path(at) for at, *_ in os.walk(folder, topdown=False)][:-1]
+                with suppress(OSError):
+                    for one in (*within, *made):
+                        one.rmdir()

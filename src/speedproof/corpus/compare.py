@@ -11,7 +11,6 @@ import gc
 import os
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
-from hashlib import blake2b
 from itertools import combinations, pairwise
 from math import fsum, isnan, nan
 from operator import attrgetter
@@ -24,7 +23,7 @@ from msgspec.structs import replace
 from speedproof.arrays import FloatArray
 from speedproof.conclude.suite import all_caveats, located
 from speedproof.corpus.answers import FLOOR_FILE, HERE, Answers, How, Task, answered
-from speedproof.corpus.place import Place, arrays, arrow, filled
+from speedproof.corpus.place import Place, arrays, arrow, filled, fingerprint
 from speedproof.corpus.read import rows_of
 from speedproof.corpus.schema import opened, suite_of
 from speedproof.data.notes import Assumption
@@ -69,8 +68,8 @@ def compare(corpus: str | os.PathLike[str], asked: Asked, how: How = HERE) -> An
     question_asked, beside = asked, {}
     if asked.rules.floor is not None:
         beside[FLOOR_FILE] = msgspec.msgpack.encode(asked.rules.floor)
-        digest = blake2b(beside[FLOOR_FILE], digest_size=16).hexdigest()
-        question_asked = replace(asked, rules=replace(asked.rules, floor=None), floor=digest)
+        rules = replace(asked.rules, floor=None)
+        question_asked = replace(asked, rules=rules, floor=fingerprint(beside[FLOOR_FILE]))
     question = (question_asked, tuple(manifest.versions))
     return answered(corpus, "compare", question, compare_part, how, beside=beside)
 

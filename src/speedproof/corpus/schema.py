@@ -48,8 +48,7 @@ class File(msgspec.Struct, frozen=True):
     @property
     def prefix(self) -> str:
         """What the hashes of its benchmarks begin with."""
-        folders = self.path.split("/")[1:-1]
-        return folders[0] if folders else ""
+        return "".join(self.path.split("/")[1:-1])
 
 
 class Manifest(msgspec.Struct):
@@ -92,7 +91,7 @@ class Manifest(msgspec.Struct):
 
     def write(self, place: Place) -> None:
         """Make this the state of the corpus, at once."""
-        place.write(MANIFEST, msgspec.json.format(msgspec.json.encode(self), indent=1))
+        place.write(MANIFEST, msgspec.json.format(msgspec.json.encode(self)))
 
 
 def opened(name: str | os.PathLike[str]) -> tuple[Place, Manifest]:
@@ -102,6 +101,16 @@ def opened(name: str | os.PathLike[str]) -> tuple[Place, Manifest]:
     if manifest is None:
         raise UsageError(
             f"{place.name}: there is no corpus; make one with 'speedproof corpus build FILES -o DIR'"
+        )
+    return place, manifest
+
+
+def finished(name: str | os.PathLike[str]) -> tuple[Place, Manifest]:
+    """A corpus for questions, which is complete."""
+    place, manifest = opened(name)
+    if not manifest.complete:
+        raise UsageError(
+            f"{place.name}: the build was cut short; finish it with the same 'corpus build' command"
         )
     return place, manifest
 
@@ -246,7 +255,7 @@ def records(rows: pa.Table) -> Iterator[tuple[int, Record]]:
                     tool,
                     position,
                     session,
-                    None if began is None or ended is None else (began, ended),
+                    None if began is None else (began, ended),
                     blocks,
                 ),
             )
