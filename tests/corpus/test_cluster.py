@@ -80,6 +80,22 @@ def corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, small_leaves: None) 
     return put(made_up(60, 2), tmp_path / "c")
 
 
+def in_process(workers: int) -> Any:
+    """A cluster of threads of this process."""
+    start = import_module("distributed").LocalCluster
+    return start(n_workers=workers, threads_per_worker=1, processes=False, dashboard_address=None)
+
+
+def test_every_task_of_a_cluster_ends_once() -> None:
+    """More of them than are handed out at once, of which one may fail."""
+    numbers = [*range(-9, 0)]
+    with in_process(1) as cluster:
+        found = [*run(abs, numbers, dask=cluster.scheduler_address)]
+        assert (len(found), {*found}) == (9, {*range(1, 10)})
+        with pytest.raises(TypeError, match="bad operand"):
+            list(run(abs, ["x", *numbers], dask=cluster.scheduler_address))
+
+
 @pytest.mark.slow
 def test_a_cluster_gives_the_same_bytes(cluster: str, corpus: Path, tmp_path: Path) -> None:
     asked = Asked((("v0", "v1"),), "time")
@@ -145,6 +161,8 @@ def test_a_cluster_that_cannot_be_used(cluster: str, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(engine, "WAIT", 2.0)
     with pytest.raises(UsageError, match="no Dask scheduler answers"):
         list(run(_wait, [(0, ""), (1, "")], dask=f"tcp://127.0.0.1:{_free()}"))
+    with in_process(0) as nobody, pytest.raises(UsageError, match="the cluster has no workers"):
+        list(run(abs, [1, 2], dask=nobody.scheduler_address))
     monkeypatch.setitem(vars(engine), "__version__", "9.9")
     with pytest.raises(UsageError, match=r"runs speedproof 0.*here is speedproof 9\.9.*use the same"):
         list(run(_wait, [(0, ""), (1, "")], dask=cluster))

@@ -51,10 +51,14 @@ def bucket() -> Iterator[str]:
         server.wait()
 
 
-@pytest.mark.slow
-def test_a_bucket_is_a_folder(bucket: str, tmp_path: Path) -> None:
-    """Build, look, query and compare by URL, with the answers of a local corpus."""
-    url = bucket.format("folder")
+@pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.slow)])
+def test_a_url_is_a_folder(request: pytest.FixtureRequest, tmp_path: Path, workers: int) -> None:
+    """Build, look, query and compare by URL, of a bucket or of a folder, with the answers of a local corpus."""
+    if workers == 1:
+        for name in ("data", "inputs", "answers"):
+            (tmp_path / "far" / name).mkdir(parents=True)
+    url = (tmp_path / "far").as_uri() if workers == 1 else request.getfixturevalue("bucket").format("folder")
+    kept = url.replace("far", "far/answers") if workers == 1 else None
     for place in (url, str(tmp_path / "local")):
         build(Place.of(place), lambda builder: made_up(20))
     far, near = sp.Corpus(url), sp.Corpus(tmp_path / "local")
@@ -62,13 +66,14 @@ def test_a_bucket_is_a_folder(bucket: str, tmp_path: Path) -> None:
     sql = "SELECT benchmark, version, values FROM corpus ORDER BY ALL"
     assert far.query(sql).to_pylist() == near.query(sql).to_pylist()
     assert sp.read(url, where="version = 'v0'").versions == ("v0",)
-    a, b = (corpus.compare("v0", "v1", workers=2).conclusion for corpus in (far, near))
+    a = far.compare("v0", "v1", workers=workers, out=kept).conclusion
+    b = near.compare("v0", "v1", workers=workers).conclusion
     assert (a.counts, a.controlled, a.largest) == (b.counts, b.controlled, b.largest)
-    assert "/answers/" in a.answers
+    assert "/answers" in a.answers
     with pytest.raises(UsageError, match="append=True"):
         build(Place.of(url), lambda builder: made_up(1))
     with pytest.raises(UsageError, match="there is no corpus"):
-        sp.Corpus(bucket.format("nowhere"))
+        sp.Corpus(url.replace("far", "nowhere").replace("folder", "nowhere"))
 
 
 def environment_of(bucket: str, monkeypatch: pytest.MonkeyPatch) -> None:

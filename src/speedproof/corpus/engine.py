@@ -171,10 +171,9 @@ def _in_pool(
         with _deaf():  # what is under way takes seconds; a second Ctrl-C amid this would leave workers behind
             for future in running:
                 future.cancel()
-            pool.shutdown()
-        for future in running:
-            if not future.cancelled() and future.exception() is None:
-                yield future.result()
+            done = {future for future in running if not future.cancelled() and future.exception() is None}
+        for future in done:
+            yield future.result()
         raise
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
