@@ -147,13 +147,14 @@ def test_plain_values_of_one_file_are_a_row(tmp_path: Path) -> None:
     four = np.arange(4)
     kinds: list[Any] = [{}, {"processes": four // 2}, {"blocks": four}, {"span": (1.0, 2.0)}]
     records = tuple(
-        Record(f"b{i}", k + four / 1, version="v", path="f", **kinds[i]) for i in range(4) for k in (1, 5)
+        Record(f"b{i}", k + four / 1, version="v", path="f", where=str(k), **kinds[i])
+        for i in range(4)
+        for k in (1, 5)
     )
     folder = put([("", FileResults("f", records))], tmp_path / "c")
     alike(suite_of(read_records(str(folder))), suite_of(records))
-    assert sp.Corpus(folder).query("SELECT benchmark FROM corpus")["benchmark"].to_pylist() == [
-        "b0", "b1", "b1", "b2", "b2", "b3", "b3",
-    ]  # fmt: skip
+    rows = sp.Corpus(folder).query("SELECT benchmark || ' ' || place AS at FROM corpus ORDER BY row")
+    assert rows["at"].to_pylist() == ["b0 1", "b1 1", "b1 5", "b2 1", "b2 5", "b3 1", "b3 5"]
 
 
 def test_what_killed_processes_left_is_tidied_up(tmp_path: Path) -> None:
@@ -161,15 +162,19 @@ def test_what_killed_processes_left_is_tidied_up(tmp_path: Path) -> None:
     folder = put(made_up(20), tmp_path / "corpus")
     left = {name: folder / "answers" / "x" / f"part-00000.parquet.{name}.1.tmp" for name in ("new", "old")}
     (folder / "answers" / "x").mkdir(parents=True)
-    orphans = (folder / name for name in ("inputs/note.txt", "inputs/9.parquet", "data/9.parquet"))
+    orphans = [
+        folder / name for name in ("inputs/note.txt", "inputs/9.parquet", "data/9.parquet", "data/1.tmp")
+    ]
     for file in (*left.values(), *orphans):
         file.touch()
-    os.utime(left["old"], (0, 0))
+    for file in (left["old"], orphans[-1]):
+        os.utime(file, (0, 0))
     sp.Corpus(folder).compare("v0", "v1", out=folder / "answers" / "x", workers=1)
     assert [name for name, file in left.items() if file.exists()] == ["new"]
     build(Place.of(folder), lambda builder: [], append=True)
     assert [name for name, file in left.items() if file.exists()] == ["new"]
     assert [file.name for file in (folder / "inputs").iterdir()] == ["000002.parquet"]
+    assert not orphans[-1].exists()
     sound(folder)
 
 

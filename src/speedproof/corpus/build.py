@@ -118,7 +118,7 @@ class Builder:
     def add(self, version: str, results: FileResults) -> None:
         """Take what one file holds, or a part of it; its rows count when it proved good to its end."""
         if results.more and self._begun is None:
-            if self._rows or self._ledger:
+            if self._rows:
                 self.flush()
             self._begun = self.manifest.rows
         if results.reject is not None:
