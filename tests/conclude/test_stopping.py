@@ -16,10 +16,11 @@ from tests.protocols.asking import stop_rules
 
 import speedproof as sp
 from speedproof.conclude.claims import Demand, Outcome, SessionQuestion, StopRules
-from speedproof.conclude.looks import ALL_MEASURED, SequentialComparison
+from speedproof.conclude.looks import ALL_MEASURED, WORSE_ON_AVERAGE, SequentialComparison
 from speedproof.data.sample import above_zero
 from speedproof.data.session_file import SCHEMA, Line, PlannedBenchmark, PlannedVersion, RunLine, SessionLine
 from speedproof.errors import DataError, UsageError
+from speedproof.options import Policy
 from speedproof.protocols.results import Verdict
 
 
@@ -53,17 +54,20 @@ def to_go(race: SequentialComparison) -> float:
     return race.findings()[0].blocks_to_go
 
 
-@pytest.mark.slow
 def test_a_precision_takes_blocks_by_the_square_of_it() -> None:
     """The width shrinks with the root of the number of blocks: half of it takes four times as many in all."""
     rng = np.random.default_rng(3)
-    ratios = np.exp(0.05 * rng.standard_normal(200)).tolist()
-    width = race(stop_rules(precision=1e-9), ratios).findings()[0].result.precision
+    ratios = np.exp(0.05 * rng.standard_normal(60)).tolist()
+
+    def forecast(precision: float, count: int = 60) -> float:
+        return to_go(race(stop_rules(precision=precision, min_blocks=count), ratios[:count]))
+
+    width = race(stop_rules(precision=1e-9, min_blocks=61), ratios).findings()[0].result.precision
     for factor in (2.0, 3.0, 7.5):
-        found = to_go(race(stop_rules(precision=width / factor), ratios))
-        assert found == pytest.approx(200 * (factor**2 - 1), rel=1e-9)
-    assert to_go(race(stop_rules(precision=2 * width), ratios)) == 0.0
-    assert math.isnan(to_go(race(stop_rules(precision=1e-3), ratios[:9])))
+        assert forecast(width / factor) == pytest.approx(60 * (factor**2 - 1), rel=1e-9)
+    for found in (forecast(2 * width), to_go(race(stop_rules(precision=width, min_blocks=99), ratios))):
+        assert found == 0.0
+    assert [math.isnan(forecast(1e-3, count)) for count in (6, 9, 10)] == [True, True, False]
 
 
 @pytest.mark.parametrize(("noise", "beyond"), [(0.02, False), (0.06, True)])
@@ -81,19 +85,54 @@ def test_a_precision_ends_a_race_where_it_is_reached(noise: float, beyond: bool)
     assert (race.findings()[0].reason, race.blocks > 100) == ("the precision is reached", beyond)
 
 
-@pytest.mark.parametrize("sign", [1, -1])
-def test_what_is_proven_is_measured_until_half_of_it_is_certified(sign: int) -> None:
-    """Half of the median difference, by its logarithm, in whichever direction: as many blocks are to go."""
-    x, y = np.exp(0.02 * np.random.default_rng(2).standard_normal((2, 40)) + [[0.05 * sign], [0.0]])
-    logs, compared, seen = np.log(x / y), SequentialComparison("b", ["X", "Y"], stop_rules()), set()
+@pytest.mark.parametrize("rules", [
+    {}, {"margin": 0.03}, {"stop_at_proof": True, "min_blocks": 41}, {"demand": Demand(margin=0.02)},
+    {"demand": Demand(Policy.PROVEN_IMPROVEMENT), "family": 9},
+])  # fmt: skip
+@pytest.mark.parametrize("level", [0.05, 0.0, -0.05])
+def test_blocks_to_go_are_those_of_the_nearest_proof(rules: dict[str, Any], level: float) -> None:
+    """That it differs or is the same, or of what a policy asks and denies; then of half the median difference."""
+    x, y = np.exp(0.02 * np.random.default_rng(2).standard_normal((2, 40)) + [[level], [0.0]])
+    asked, logs = stop_rules(**rules), np.log(x / y)
+    compared, seen = SequentialComparison("b", ["X", "Y"], asked), set()
     for n in range(1, 41):
         sequence = sequence_of(x[:n], y[:n])
         compared.add({"X": float(x[n - 1]), "Y": float(y[n - 1])})
-        found = to_go(compared)
-        if n >= 10 and (sequence.result().faster or sequence.result().slower):
-            expected = sequence.blocks_to_go(gamma=math.exp(float(np.median(logs[:n])) / 2), side=sign)
-            assert found == pytest.approx(expected)
-            seen.add(found > 0)
+        result, m = sequence.result(), asked.within
+        edges = [(asked.demand.edges[0] if asked.demand else 1.0, side) for side in (1, -1)]
+        if not (asked.demand or asked.stop_at_proof) and (result.faster or result.slower):
+            edges = [(math.exp(float(np.median(logs[:n])) / 2), 1 if result.faster else -1)]
+            m = None
+        ways = [sequence.blocks_to_go(gamma=gamma, side=side) for gamma, side in edges]
+        if m is not None:
+            ways.append(max(sequence.blocks_to_go(gamma=(1 + m) ** -side, side=side) for side in (1, -1)))
+        told = [way for way in ways if not math.isnan(way)]
+        expected = min(told, default=math.nan) if compared.open() else 0.0
+        assert to_go(compared) == pytest.approx(expected, nan_ok=True)
+        seen |= {math.isnan(expected), expected > 0}
+    assert seen == {True, False}
+
+
+@pytest.mark.parametrize("candidates", [1, 3])
+def test_a_policy_that_the_mean_of_the_blocks_misses_is_not_met(candidates: int) -> None:
+    """Every fifth block is slower: Student's t test of the logarithms withholds a pass at a candidate's risk."""
+    rng, seen = np.random.default_rng(6), set()
+    noise = 0.02 * rng.standard_normal(60)
+    for spike in np.linspace(0.0, 0.4, 9):
+        logs = noise - spike * (np.arange(60) % 5 == 2)
+        race = SequentialComparison(
+            "b", "ABCD"[: candidates + 1], stop_rules(demand=Demand(margin=0.03), min_blocks=61)
+        )
+        for d in logs.tolist():
+            race.add({"A": math.exp(d)} | dict.fromkeys("BCD", 1.0))
+        p = stats.ttest_1samp(logs, -math.log(1.03), alternative="less").pvalue
+        found = race.findings()[-1]
+        assert found.result.low > 1 / 1.03
+        expected = p <= 0.05 / candidates
+        assert (found.outcome, found.reason) == (
+            ("undecided", WORSE_ON_AVERAGE) if expected else ("pass", "")
+        )
+        seen.add(expected)
     assert seen == {True, False}
 
 

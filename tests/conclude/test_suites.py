@@ -18,6 +18,7 @@ from tests.protocols.asking import compare_means, compare_medians, geometric_mea
 import speedproof as sp
 from speedproof.conclude.multiplicity import control_verdicts
 from speedproof.conclude.suite import SuiteComparison, compare_suite
+from speedproof.data.notes import Assumption
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair, Pairing, Record, Suite
 from speedproof.data.units import Direction
@@ -143,6 +144,13 @@ def test_totals_of_a_suite_by_numpy() -> None:
     for some in ([rate, *own], [*own, rate], [rate]):
         assert compared(some, ("mean",)).overall == ()
     assert compared([], ("mean",)).overall == ()
+
+
+def test_few_runs_are_told_of_what_they_decided() -> None:
+    own = [pair("apart", [2, 2.1, 2.2], [1, 1.1, 1.2]), pair("mixed", [1, 1.2, 1.4], [1.1, 1.3, 1.5])]
+    for some, told in ((own, [("apart",)]), (own[:1], [()]), (own[1:], [])):
+        notes = compared(some, ("typical",)).caveats
+        assert [note.benchmarks for note in notes if note.kind is Assumption.SEVERAL_RUNS] == told
 
 
 def test_gains_of_2009_of_a_suite() -> None:

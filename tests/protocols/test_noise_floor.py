@@ -1,7 +1,9 @@
 """The noise floor and negative controls: Student's distribution, rankings, geometric means."""
 
+import itertools
+import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,7 +24,7 @@ from speedproof.protocols.aggregates import MeanLogRatio, with_sessions
 from speedproof.protocols.noise_floor import NoiseFloor, hides
 from speedproof.protocols.pair import PreparedPairs, Rules
 from speedproof.protocols.questions import answers
-from speedproof.protocols.results import SEQUENTIAL, Comparison, Verdict
+from speedproof.protocols.results import SEQUENTIAL, WITHHELD, AtMargin, Comparison, Verdict
 from speedproof.reporting.notes import up_to
 from speedproof.stats.estimate import Estimate
 from speedproof.stats.session_spread import SessionSpread
@@ -159,7 +161,7 @@ def sheet_of(*heads: Comparison) -> SuiteComparison:
     return SuiteComparison(*sides, heads[0].metric, 0.05, None, "process", heads)
 
 
-@pytest.mark.parametrize("sizes", [(1.01, 1.04), (1.04, 1.01), (0.99, 0.96)])
+@pytest.mark.parametrize("sizes", [(1.01, 1.04), (1.04, 1.01), (0.99, 0.96), (1.02, 1.01)])
 def test_the_largest_difference_of_a_candidates_own_controls_counts(sizes: tuple[float, float]) -> None:
     """What another candidate does to a benchmark that no change can touch is its own affair."""
     moved = Verdict.FASTER if sizes[0] > 1 else Verdict.SLOWER
@@ -177,7 +179,7 @@ def test_the_largest_difference_of_a_candidates_own_controls_counts(sizes: tuple
     assert [c.verdict for c in other.headlines] == [Verdict.FASTER]
 
 
-UNTOUCHED = "which the change cannot touch"
+UNTOUCHED, AGAIN = "which the change cannot touch", "old (again)"
 
 
 @pytest.mark.parametrize(("low", "high"), [(1.002, 1.008), (0.992, 0.998), (0.999, 1.001), (1.0, 1.01)])
@@ -190,6 +192,37 @@ def test_a_control_that_is_the_same_within_a_margin_may_differ(low: float, high:
     assert found.verdict is (Verdict.UNDECIDED if doubted else Verdict.FASTER)
     assert [note.versions for note in found.checks] == [(found.candidate.label,)] * doubted
     assert [note.message for note in controls.notes("new")] == [f"idle, {UNTOUCHED}, differs"] * doubted
+
+
+FASTER, SLOWER, SAME, OPEN = Verdict
+
+
+@pytest.mark.parametrize("built", [True, False])
+@pytest.mark.parametrize(("speedup", "verdict", "margin", "edges", "kept", "lost"), [
+    (1.02, FASTER, None, None, OPEN, "difference"), (1.021, FASTER, None, None, FASTER, ""),
+    (0.981, SLOWER, None, None, OPEN, "difference"), (0.979, SLOWER, 0.05, None, SLOWER, ""),
+    (1.0, OPEN, None, None, OPEN, ""), (1.0, SAME, 0.05, None, SAME, ""), (1.0, SAME, None, None, OPEN, "margin"),
+    (1.035, SAME, 0.05, None, OPEN, "margin"), (1 / 1.035, SAME, 0.05, None, OPEN, "margin"),
+    # A policy's limits decide where there are any, also of what has no verdict.
+    (1.01, FASTER, 0.05, (), OPEN, ""), (1.01, FASTER, 0.05, (1 / 1.05,), OPEN, ""),
+    (0.96, OPEN, 0.05, (1 / 1.05,), OPEN, "margin"), (0.96, SLOWER, 0.05, (1 / 1.05, 1.05), SLOWER, "margin"),
+    (1.04, FASTER, 0.05, (1 / 1.05, 1.05), FASTER, "margin"), (1.1, FASTER, 0.05, (1 / 1.05, 1.05), FASTER, ""),
+])  # fmt: skip
+def test_nothing_is_claimed_that_is_no_farther_from_its_limit_than_a_control_moved(
+    built: bool, speedup: float, verdict: Verdict, margin: float | None, edges: Sequence[float] | None,
+    kept: Verdict, lost: str,
+) -> None:  # fmt: skip
+    """By 2 %, in logarithms: from 1 what is faster or slower, from the margin what is the same."""
+    control = of_blocks(1.02, FASTER, candidate=AGAIN) if built else of_blocks(1.02, FASTER, benchmark="idle")
+    controls = Controls(SessionAsked("time", control=built, unaffected=("idle",)), (control,))
+    at_margin = margin and AtMargin(margin, *[0.5] * 5)
+    found, gone = controls.hold(replace(of_blocks(speedup, verdict), at_margin=at_margin), edges)
+    assert (found.verdict, gone) == (kept, bool(lost))
+    size = "distance from the margin" if lost == "margin" else lost
+    what = "of two builds of the reference" if built else "where the change can have done nothing"
+    said = [f"its {size} is no larger than the difference {what}: the verdict is withheld"] * gone
+    assert [note.message for note in found.checks] == said
+    assert (found.needed == WITHHELD) is gone
 
 
 @pytest.mark.parametrize(
@@ -209,15 +242,51 @@ def test_what_is_tested_once_waits_for_all_of_its_builds(builds: int, failed: bo
         assert (found.verdict is Verdict.FASTER, found.needed is None) == (expected, expected)
 
 
+def measured(asks: str, levels: Mapping[str, Mapping[str, float]], metrics: str = "t") -> Suite:
+    """What the file of a session holds: of every version a level of each benchmark, in twenty runs."""
+    runs, fields = 1 + np.arange(20) % 7 / 999, ((SESSION_ASKS, f'{{"decide_by": "time"{asks}}}'),)
+    return Suite.from_records(
+        (v, Record(name, level * runs, metric=m, tool="speedproof", fields=fields))
+        for v, of in levels.items()
+        for name, level in of.items()
+        for m in metrics
+    )
+
+
+LEVELS = {
+    "old": (1.0, 1.0, 1.0),
+    AGAIN: (1.01, 1.0, 1.0),
+    "new": (1.0, 1.02, 1.0),
+    "newer": (1.005, 1.0, 1.0),
+}
+
+
+@pytest.mark.parametrize("built", [False, True])
+@pytest.mark.parametrize("idle", [(), ("idle", "still"), ("still",)])
+def test_what_of_a_session_cannot_differ(built: bool, idle: tuple[str, ...]) -> None:
+    """All of a second build, at the whole risk; what no change can touch of every candidate, at a part each."""
+    names, candidates = ("sort", "idle", "still"), list(LEVELS)[1:]
+    asks = f', "control": {str(built).lower()}, "unaffected": {json.dumps(idle)}'
+    suite = measured(asks, {v: dict(zip(names, of, strict=True)) for v, of in LEVELS.items()}, "tu")
+    controls = Controls.of(suite, "u", "old", candidates, "typical", Rules(0.04))
+    assert sorted(
+        (c.benchmark, c.candidate.label, c.alpha, c.metric) for c in controls.comparisons
+    ) == sorted(
+        (name, v, 0.04 / len(idle) if name in idle else 0.04, "u")
+        for name, v in itertools.product(names, candidates)
+        if name in idle or (built and v == AGAIN)
+    )
+    again = "old, built again from the same source, differs", ("old",), ("sort",), 1 / 1.01
+    touched = f"idle, {UNTOUCHED}, differs", (), ("idle",), 1 / 1.02
+    for name in ("new", "newer"):
+        told = controls.added_to((Note(Assumption.ONE_LAYOUT, "", statistic=0.0),), name)
+        expected: list[Any] = [("", (), (), 0.0)] * (not built) + [again] * built
+        expected += [touched] * ("idle" in idle and name == "new")
+        assert [(n.message, n.versions, n.benchmarks) for n in told] == [one[:3] for one in expected]
+        assert [n.statistic for n in told] == pytest.approx([one[3] for one in expected])
+
+
 @pytest.mark.parametrize(("moved", "ranked"), [(1.0, True), (1.5, False)])
 def test_no_places_are_told_where_what_cannot_differ_does(moved: float, ranked: bool) -> None:
-    runs, fields = (
-        1 + np.arange(20) % 7 / 99,
-        ((SESSION_ASKS, '{"decide_by": "time", "unaffected": ["idle"]}'),),
-    )
-    suite = Suite.from_records(
-        (v, Record(name, level * runs, tool="speedproof", fields=fields))
-        for v, of in (("a", 1.0), ("b", 2.0), ("c", 3.0))
-        for name, level in (("sort", of), ("idle", moved if v == "c" else 1.0))
-    )
-    assert bool(sp.compare_suite(suite).rankings) is ranked
+    levels = {v: {"sort": of, "idle": moved if v == "c" else 1.0} for v, of in (("a", 1), ("b", 2), ("c", 3))}
+    assert bool(sp.compare_suite(measured(', "unaffected": ["idle"]', levels)).rankings) is ranked

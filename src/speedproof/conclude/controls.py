@@ -75,6 +75,12 @@ class Controls(Struct, frozen=True):
             or (c.verdict is Verdict.EQUIVALENT and not c.certified.low <= 1 <= c.certified.high)
         ]
 
+    def added_to(self, caveats: tuple[Note, ...], candidate: str) -> tuple[Note, ...]:
+        """What the data cannot know, but of layout where a second build tells of that, and what controls tell."""
+        built = any(self.again(c.reference.label, c.candidate.label) for c in self.comparisons)
+        kept = (of for of in caveats if not (built and of.kind is Assumption.ONE_LAYOUT))
+        return (*kept, *self.notes(candidate))
+
     def notes(self, candidate: str) -> tuple[Note, ...]:
         """That something differs which cannot, so far as a candidate is concerned by it."""
         notes = []
@@ -134,20 +140,15 @@ def _distance(c: Comparison, edges: Sequence[float]) -> float:
     return min(abs(math.log(speedup / edge)) for edge in edges) if 0 < speedup < math.inf else 0.0
 
 
-def without_layout(caveats: tuple[Note, ...], asked: SessionAsked) -> tuple[Note, ...]:
-    """What the data cannot know, but of layout where a second build tells of that."""
-    return tuple(of for of in caveats if not (asked.control and of.kind is Assumption.ONE_LAYOUT))
-
-
 def withheld(result: SuiteComparison, controls: Controls) -> SuiteComparison:
     """A comparison without the claims that the negative controls of its metric put in doubt."""
-    if not (controls.comparisons or controls.asked.builds):
-        return result  # a control that was not measured tells nothing of layout either
-    apart = {(c.benchmark, c.candidate.label): (c, False) for c in controls.comparisons}
-    heads = {id(c): apart.get((c.benchmark, c.candidate.label)) or controls.hold(c) for c in result.headlines}
+    apart = {(c.benchmark, c.candidate.label): c for c in controls.comparisons}
+    heads = {
+        id(c): apart.get((c.benchmark, c.candidate.label)) or controls.hold(c)[0] for c in result.headlines
+    }
     return replace(
         result,
-        comparisons=tuple(heads.get(id(c), (c, False))[0] for c in result.comparisons),
-        caveats=without_layout((*result.caveats, *controls.notes(result.candidate)), controls.asked),
+        comparisons=tuple(heads.get(id(c), c) for c in result.comparisons),
+        caveats=controls.added_to(result.caveats, result.candidate),
         controls=tuple(c.benchmark for c in controls.comparisons if c.candidate.label == result.candidate),
     )

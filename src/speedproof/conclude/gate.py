@@ -56,7 +56,7 @@ from speedproof.conclude.claims import (
     judge,
     overall,
 )
-from speedproof.conclude.controls import Controls, without_layout
+from speedproof.conclude.controls import Controls
 from speedproof.conclude.looks import WORSE_ON_AVERAGE, mean_of_blocks
 from speedproof.conclude.suite import SuiteComparison, all_caveats
 from speedproof.data.names import enumerate_names
@@ -239,12 +239,12 @@ def gate(
         at, of = places.get((name, metric), []), controls[metric]
         heads, here = [judged[i][1] for i in at], {rows[i].benchmark for i in at}
         others = [c for c in of.comparisons if c.candidate.label == name and c.benchmark not in here]
-        notes = (*all_caveats([pairs[i] for i in at], heads, (reference, name), each), *of.notes(name))
+        caveats = all_caveats([pairs[i] for i in at], heads, (reference, name), each)
         return SuiteComparison(
             *(reference, name, metric, rules.each, margin, each.nested),
             (*heads, *others),
             controls=tuple(c.benchmark for c in others),
-            caveats=without_layout(notes, asked),
+            caveats=of.added_to(caveats, name),
             machine=machines.get((name, metric)),
             **(pairings.get(name) or suite.pair(reference, name)).lacking(metric),
         )
@@ -477,8 +477,8 @@ def _rows(
 def _too_few(case: _Case, contradicted: Claim, family: int, rules: GateRules) -> str:
     """The reason if the runs are too few to prove anything, with the number that may do; else empty."""
     c = case.comparison
-    family = 1 if case.within or rules.multiplicity != "holm" else family
-    tests = family * (1 + (contradicted.name == "difference"))
+    either_way = (1 + (contradicted.name == "difference")) * (family if rules.multiplicity == "holm" else 1)
+    tests = 1 if case.within else either_way
     least = QUESTIONS[rules.protocol].least_pvalue
     few = c.by_few_runs or any(note.kind is Assumption.SEVERAL_RUNS for note in c.undermining)
     if not few and tests * least(case.sides.slow.size, case.sides.fast.size) <= rules.each:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from itertools import count
 
 import numpy as np
 from msgspec import Struct
@@ -160,17 +159,12 @@ class SequentialComparison:
     def _quiet(self, name: str) -> int:
         """After how many blocks, at least, a candidate may be finished."""
         rules, sequence = self._rules, self._sequences[name]
-        if rules.demand is not None:
-            edge, shares = rules.demand.edges[0], (len(self.candidates), rules.family)
-            risks = zip((1, -1), (rules.alpha / share for share in shares), strict=True)
-            return min(sequence.blocks_before(edge, side=side, risk=risk) for side, risk in risks)
         if rules.precision is not None:
-            n = sequence.blocks
-            return next(k for k in count(1) if (n + k) % (1 + (n + k) // 100) == 0)
-        risk = rules.alpha / len(self.candidates)
-        blocks = min(sequence.blocks_before(1.0, side=side, risk=risk) for side in (1, -1))
-        if blocks > 1 and (m := rules.within) is not None:
-            same = (sequence.blocks_before((1 + m) ** -side, side=side, risk=risk) for side in (1, -1))
+            return 1
+        edge, *_ = (1.0,) if rules.demand is None else rules.demand.edges
+        blocks = min(sequence.blocks_before(edge, side=side, risk=rules.alpha) for side in (1, -1))
+        if (m := rules.within) is not None:
+            same = (sequence.blocks_before((1 + m) ** -side, side=side, risk=rules.alpha) for side in (1, -1))
             blocks = min(blocks, max(same))
         return blocks
 
@@ -200,7 +194,7 @@ class SequentialComparison:
         rules, sequence = self._rules, self._sequences[name]
         if rules.demand is None:
             return None
-        edge, shares = rules.demand.edges[0], (len(self.candidates), rules.family)
+        (edge, *_), shares = rules.demand.edges, (len(self.candidates), rules.family)
         meets, misses = (
             pvalue_at(sequence, edge, side) * share <= rules.alpha
             for side, share in zip((1, -1), shares, strict=True)
@@ -209,18 +203,18 @@ class SequentialComparison:
             return Outcome.UNDECIDED
         # Bounds take many passes over the blocks: what one pass says comes first.
         result = sequence.result()
-        meets = meets and result.low > edge
-        if meets == misses or result.contradictory or (meets and self._worse_on_average(name, result)):
+        meets = result.low > edge
+        if meets == misses or result.contradictory or self._worse_on_average(name, result):
             return Outcome.UNDECIDED
         return Outcome.PASS if meets else Outcome.FAIL
 
     def _worse_on_average(self, name: str, result: SequentialResult) -> bool:
         """Whether typical runs meet the policy, and the mean of as many blocks would prove the margin lost."""
-        demand = self._rules.demand
-        if demand is None or not result.low > demand.edges[0]:
+        if self._rules.demand is None:
             return False
+        edge, *_ = self._rules.demand.edges
         mean = mean_of_blocks(self._sequences[name].differences)
-        return mean.pvalue(math.log(demand.edges[0]), less=True) <= result.alpha
+        return result.low > edge and mean.pvalue(math.log(edge), less=True) <= result.alpha
 
     def _shown(self, name: str, side: int) -> bool:
         """Whether the bound holds half of the effect, in logarithms, or as much as it ever may."""
@@ -306,7 +300,8 @@ class SequentialComparison:
             # The width shrinks with the square root of the number of blocks.
             return result.blocks * ((result.precision / rules.precision) ** 2 - 1)
         if rules.demand is not None:
-            ways = [sequence.blocks_to_go(gamma=rules.demand.edges[0], side=side) for side in (1, -1)]
+            edge, *_ = rules.demand.edges
+            ways = [sequence.blocks_to_go(gamma=edge, side=side) for side in (1, -1)]
             return float(np.fmin.reduce(ways))
         if verdict in (Verdict.FASTER, Verdict.SLOWER) and not rules.stop_at_proof:
             side = 1 if verdict is Verdict.FASTER else -1
