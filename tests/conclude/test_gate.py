@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 from scipy import stats as scipy_stats
+from studies.sequential import sequence_of
 from tests.protocols.asking import compare_means
 
 import speedproof as sp
@@ -19,11 +20,14 @@ from speedproof.conclude.claims import Demand, Outcome, claim, judge, overall
 from speedproof.conclude.gate import Absent, GateDecision, GateRow, GateRules, gate, next_of, together
 from speedproof.conclude.suite import SuiteComparison
 from speedproof.data.notes import Assumption, Note
-from speedproof.data.sample import Sample
+from speedproof.data.sample import Sample, Trait
 from speedproof.data.suite import Record, Skipped, Suite
+from speedproof.data.units import Direction
 from speedproof.errors import DataError
 from speedproof.options import SESSION_ASKS, Policy
+from speedproof.protocols.noise_floor import NoiseFloor
 from speedproof.protocols.results import Comparison, Verdict
+from speedproof.stats.session_spread import SessionSpread
 
 Samples = dict[str, tuple[FloatArray, FloatArray]]
 REGRESSION, IMPROVEMENT, EQUIVALENCE = Policy
@@ -159,6 +163,7 @@ def test_a_vanished_benchmark_fails() -> None:
     assert result.outcome is Outcome.FAIL
     assert [row.outcome for row in result.rows] == [Outcome.PASS] * 2
     reasons = {absent.benchmark: absent.reason for absent in result.absent}
+    assert {absent.candidate for absent in result.absent} == {""}  # there is but one
     assert list(reasons) == ["gone", "odd", "moved", "never"]
     assert (reasons["moved"], reasons["never"]) == (
         "new has work of it, not time",
@@ -231,6 +236,7 @@ def test_runs_that_are_enough(k: int, enough: int, policy: Policy, rules: dict[s
         assert row.contradicted.adjusted == pytest.approx(min(1, family * (0.8 / 2**n if n > 3 else 1 / 20)))
         assert row.contradicted.proven == (n == enough)
         assert (f"measure at least {enough} of each" in why(c)) == (n < enough)
+        assert n > 3 or c.verdict is Verdict.UNDECIDED
         for row, c in others:
             passes = 0.8 / 2**n <= 0.05 / rules.get("share", 1) and n > 3
             assert (row.outcome is Outcome.PASS, "measure at least 4" in why(c)) == (passes, not passes)
@@ -301,6 +307,107 @@ def test_too_few_paired_sessions_are_told_in_sessions() -> None:
     assert hold(paired_sessions(10)).outcome is Outcome.FAIL
 
 
+UP, DOWN = np.linspace(3.0, 3.1, 12), np.linspace(-3.1, -3.0, 12)
+
+
+@pytest.mark.parametrize(("samples", "policy", "spread", "asked", "reason"), [
+    # Sessions may differ by as much as from every limit, or from one of two.
+    (grid(0.97, 20, 0.01), REGRESSION, 0.03, {}, "sessions of the same code differ that much"),
+    (grid(1.15, 20, 0.01), EQUIVALENCE, 0.03, {"margin": 0.2}, "to decide with power 0.8"),
+    ((UP, DOWN), REGRESSION, 0.0, {"unit": "B"}, "a ratio to a negative value means nothing"),
+    ((DOWN, UP), REGRESSION, 0.0, {"unit": "B"}, "a ratio to a negative value means nothing"),
+    ((UP, 0 * UP), REGRESSION, 0.0, {}, "all runs of a side are 0"),
+    (grid(1.0001, 20, 0.05), IMPROVEMENT, 0.0, {"protocol": "mean"}, "more than 100,000 runs would be needed"),
+])  # fmt: skip
+def test_why_more_runs_alone_do_not_decide(
+    samples: tuple[FloatArray, FloatArray], policy: Policy, spread: float, asked: dict[str, Any], reason: str
+) -> None:
+    demand, by = (
+        Demand(policy, asked.get("margin", 0.02)),
+        GateRules(protocol=asked.get("protocol", "typical")),
+    )
+    unit = asked.get("unit", "s")
+    suite = suite_of({"b": samples}, unit=unit, metric="time" if unit == "s" else "size")
+    floor = NoiseFloor("", {}, {"time": SessionSpread(spread**2, 8.0, 0.0, 5)})
+    ((row, c),) = gate(suite, ("old", "new"), lambda _: demand, by, floor=floor).judged
+    assert (row.outcome, why(c)[: len(reason)]) == (UNDECIDED, reason)
+
+
+def test_runs_that_depend_on_each_other_take_as_many_more() -> None:
+    """As one independent run stands for, whatever a policy asks; none is needed where nothing is open."""
+    noise = np.random.default_rng(1).standard_normal((2, 60))
+    for k in range(1, 60):
+        noise[:, k] += 0.4 * noise[:, k - 1]
+    x, y = np.exp(0.02 * noise) / np.array([[1.0], [1.005]])
+    needed = []
+    for known in (False, True):
+        traits = frozenset({Trait.ORDER_KNOWN} if known else ())
+        ((_, c),) = hold(suite_of({"b": (x, y)}, traits=traits), IMPROVEMENT).judged
+        assert c.needed is not None
+        assert c.needed.reference == c.needed.candidate
+        needed.append(c.needed.reference or 0)
+        assert (c.inflation > 1.5) is known
+    assert needed[1] == pytest.approx(c.inflation * needed[0], abs=c.inflation)
+
+
+@pytest.mark.parametrize("higher", [False, True])
+@pytest.mark.parametrize("policy", Policy)
+def test_blocks_of_several_candidates_are_held_by_their_sequence(policy: Policy, higher: bool) -> None:
+    """A requirement at each candidate's share of the risk, a contradiction at its part of all that will come."""
+    rng, m, n = np.random.default_rng(5), 0.05, 30
+    levels = {"old": (1.0, 1.0, 1.0), "new": (1.02, 0.98, 1.1), "newer": (0.85, 1.0, 1.04)}
+    noise = np.array([[0.05], [0.01], [0.05]])
+    times = {v: np.array([of]).T * np.exp(noise * rng.standard_normal((3, n))) for v, of in levels.items()}
+    fields: dict[str, Any] = {"blocks": np.arange(n), "traits": frozenset({Trait.RANDOM_ORDER})}
+    fields |= {"unit": "op/s", "direction": Direction.HIGHER} if higher else {}
+    records = [
+        (v, Record(name, 1 / row if higher else row, **fields))
+        for v, rows in times.items()
+        for name, row in zip("abc", rows, strict=True)
+    ]
+    late = [(v, Skipped("s.jsonl", "", "d", "not measured", version=v)) for v in ("new", "newer")]
+    found = gate(
+        Suite.from_records([*records, *late]),
+        tuple(levels),
+        lambda _: Demand(policy, m),
+        GateRules(anytime=True, share=2),
+    )
+    absent = {(one.benchmark, one.candidate, one.outcome) for one in found.absent}
+    assert absent == {("d", "new", UNDECIDED), ("d", "newer", UNDECIDED)}
+    seen = set()
+    for row, c in found.judged:
+        x, y = (times[v]["abc".index(row.benchmark)] for v in ("old", row.candidate))
+        sequence = sequence_of(x, y, alpha=0.025)
+        low, high, above, below = (
+            math.exp(-max(sequence.log_evidence(edge, side=side), 0.0))
+            for edge, side in ((1 / (1 + m), -1), (1 + m, 1), (1 / (1 + m), 1), (1 + m, -1))
+        )
+        faster, slower = (math.exp(-max(sequence.evidence(side), 0.0)) for side in (1, -1))
+        asks, denies = {
+            REGRESSION: (above, low), IMPROVEMENT: (faster, slower),
+            EQUIVALENCE: (max(above, below), min(1.0, 2 * min(low, high))),
+        }[policy]  # fmt: skip
+        assert (row.required.pvalue, row.contradicted.pvalue) == pytest.approx((asks, denies))
+        assert row.required.adjusted == pytest.approx(min(1.0, 2 * asks))
+        assert row.contradicted.adjusted == pytest.approx(min(1.0, 8 * denies))
+        outcome = FAIL if 8 * denies <= 0.05 else PASS if 2 * asks <= 0.05 else UNDECIDED
+        assert row.outcome is outcome
+        seen.add(outcome)
+        if outcome is UNDECIDED:
+            edges, speedup = row.demand.edges, c.speedup.value
+            within = edges[0] < speedup < (*edges, math.inf)[1]
+            again = sequence_of(x, y, alpha=0.025 if within else 0.025 / 8)
+            more = max(again.blocks_to_go(gamma=g, side=1 if speedup > g else -1) for g in edges)
+            alone = (
+                f"the {row.contradicted.name} is significant by itself, but not after the correction over 8"
+            )
+            assert (c.needed is not None and c.needed.reason.startswith(alone)) is (denies <= 0.025)
+            if denies > 0.025:
+                assert c.needed is not None
+                assert c.needed.reference == (None if math.isinf(more) else math.ceil(n + more))
+    assert seen == {PASS, FAIL, UNDECIDED}
+
+
 def now_and_then(n: int, seed: int, slow: float = 1.5) -> tuple[np.ndarray, np.ndarray]:
     """A candidate that is 2 % faster, but `slow` times as slow in every fifth run."""
     rng = np.random.default_rng(seed)
@@ -341,6 +448,18 @@ def test_what_is_slow_now_and_then_does_not_pass() -> None:
     assert f"{y.mean() / x.mean():.2f}x slower on average" in lines
     assert lines.endswith(f" {how}")
     assert f"But on average new is {y.mean() / x.mean():.2f}x slower than old: {how}." in str(told)
+
+
+@pytest.mark.parametrize("known", [False, True])
+def test_a_mean_whose_risk_is_unknown_withholds_a_pass_and_proves_nothing(known: bool) -> None:
+    """Slow runs that follow one another may be one event: typical runs allow for that, the mean does not."""
+    x, _ = now_and_then(60, 1)
+    y = 0.98 * x[::-1] * np.where(np.arange(60) % 30 < 6, 1.5, 1.0)
+    traits = frozenset({Trait.ORDER_KNOWN} if known else ())
+    ((row, c),) = hold(suite_of({"b": (x, y)}, traits=traits)).judged
+    assert (row.outcome, row.mean is None) == ((UNDECIDED, True) if known else (FAIL, False))
+    unknown = "on average it misses its limit, at a risk that is unknown: dependent neighbouring runs"
+    assert why(c).startswith(unknown) is known
 
 
 @pytest.mark.parametrize("slow", [1.0, 1.5])

@@ -326,6 +326,22 @@ def test_a_number_of_runs_that_was_fixed_is_tested_once(tmp_path: Path) -> None:
     assert cut[1:] == pytest.approx(twin(pairs[:-1]), rel=1e-12)
 
 
+@pytest.mark.parametrize(("margin", "outcome"), [(0.02, "undecided"), (0.4, "pass")])
+def test_the_mean_of_blocks_withholds_a_pass_and_proves_nothing(
+    tmp_path: Path, margin: float, outcome: str
+) -> None:
+    """Student's test allows for no looks: typically faster, on average slower, told where it withholds."""
+    pairs = [(1.03 * x**0.2, y**0.2 * (1 if i % 5 else 2)) for i, (x, y) in enumerate(blocks(100, 1.0))]
+    found = sp.gate(sp.read(write(tmp_path / "s.jsonl", session(), *runs(pairs))), margin=margin)
+    ((row, c),) = found.decision.judged
+    old, new = np.transpose(pairs)
+    assert (row.outcome, row.mean) == (outcome, None)
+    assert (row.average is None) == (outcome == "pass")
+    assert row.average is None or row.average.value == pytest.approx(old.mean() / new.mean())
+    assert (c.needed is not None and c.needed.reason == WORSE_ON_AVERAGE) is (outcome == "undecided")
+    assert c.pvalue < 1e-6
+
+
 def test_every_command_shows_the_same_of_a_session() -> None:
     """The sheet of run --review, of a real session, is that of compare."""
     sheet, again = (

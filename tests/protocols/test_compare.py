@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 from scipy import stats
 from tests.protocols.asking import compare_means, compare_medians, compare_single_runs, hpt_of_scores
 from tests.protocols.test_symmetries import asked
@@ -179,6 +180,11 @@ def test_a_controlled_verdict_at_its_adjusted_pvalue() -> None:
         (row,) = found.verdicts
         assert (row.plain, row.verdict) == (Verdict.FASTER, expected)
         assert (row.pvalue, row.confidence, row.plain_confidence) == pytest.approx((0.1, 0.9, 0.95))
+    # Without a margin that they are the same, as blocks may say, is no claim of the family.
+    (same,) = (replace(c, verdict=Verdict.EQUIVALENT) for c in asked("typical", [pair], Rules(0.1)))
+    (row,) = control_verdicts([same], 0.1).verdicts
+    assert (row.plain, row.verdict) == (same.verdict, Verdict.UNDECIDED)
+    assert row.pvalue == pytest.approx(0.1)
 
 
 KEY = Key("b")
