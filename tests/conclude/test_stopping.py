@@ -1,5 +1,6 @@
 """Races of blocks: when a benchmark was measured enough, and the same answer wherever it is asked."""
 
+import itertools
 import json
 import math
 from pathlib import Path
@@ -72,8 +73,8 @@ def test_a_precision_takes_blocks_by_the_square_of_it() -> None:
 
 @pytest.mark.parametrize(("noise", "beyond"), [(0.02, False), (0.06, True)])
 def test_a_precision_ends_a_race_where_it_is_reached(noise: float, beyond: bool) -> None:
-    """From a hundred blocks on every second number of them is looked at, from two hundred every third."""
-    x, y = np.exp(noise * np.random.default_rng(4).standard_normal((2, 300)))
+    """From a hundred blocks on every second number of them is looked at, not the 153 at which it is reached."""
+    x, y = np.exp(noise * np.random.default_rng(7).standard_normal((2, 300)))
     race = SequentialComparison("b", ["X", "Y"], stop_rules(precision=0.02))
     while race.open():
         race.add({"X": float(x[race.blocks]), "Y": float(y[race.blocks])})
@@ -91,26 +92,66 @@ def test_a_precision_ends_a_race_where_it_is_reached(noise: float, beyond: bool)
 ])  # fmt: skip
 @pytest.mark.parametrize("level", [0.05, 0.0, -0.05])
 def test_blocks_to_go_are_those_of_the_nearest_proof(rules: dict[str, Any], level: float) -> None:
-    """That it differs or is the same, or of what a policy asks and denies; then of half the median difference."""
+    """That it differs or is the same, or of what a policy asks and denies; then of half the median difference.
+
+    That ends a race: of the median and the Hodges-Lehmann estimate the larger, where no block lowered it.
+    """
     x, y = np.exp(0.02 * np.random.default_rng(2).standard_normal((2, 40)) + [[level], [0.0]])
     asked, logs = stop_rules(**rules), np.log(x / y)
-    compared, seen = SequentialComparison("b", ["X", "Y"], asked), set()
+    compared, seen, before = SequentialComparison("b", ["X", "Y"], asked), set(), 0.0
     for n in range(1, 41):
         sequence = sequence_of(x[:n], y[:n])
         compared.add({"X": float(x[n - 1]), "Y": float(y[n - 1])})
         result, m = sequence.result(), asked.within
-        edges = [(asked.demand.edges[0] if asked.demand else 1.0, side) for side in (1, -1)]
+        edges, ended = [(asked.demand.edges[0] if asked.demand else 1.0, side) for side in (1, -1)], False
         if not (asked.demand or asked.stop_at_proof) and (result.faster or result.slower):
-            edges = [(math.exp(float(np.median(logs[:n])) / 2), 1 if result.faster else -1)]
-            m = None
+            side, middle = 1 if result.faster else -1, float(np.median(logs[:n]))
+            edges = [(math.exp(middle / 2), side)]
+            if n >= 10:
+                most = max(side * middle, side * math.log(sequence.centre()))
+                ended = side * middle >= before and sequence.rejects(math.exp(side * most / 2), side=side)
+                before = max(side * middle, 0.0)
+        elif m is not None:
+            edges += [((1 + m) ** -side, side) for side in (1, -1)]
         ways = [sequence.blocks_to_go(gamma=gamma, side=side) for gamma, side in edges]
-        if m is not None:
-            ways.append(max(sequence.blocks_to_go(gamma=(1 + m) ** -side, side=side) for side in (1, -1)))
-        told = [way for way in ways if not math.isnan(way)]
-        expected = min(told, default=math.nan) if compared.open() else 0.0
-        assert to_go(compared) == pytest.approx(expected, nan_ok=True)
-        seen |= {math.isnan(expected), expected > 0}
+        told = [way for way in (*ways[:2], max(ways[2:], default=math.nan)) if not math.isnan(way)]
+        assert to_go(compared) == pytest.approx(
+            min(told, default=math.nan) if compared.open() else 0.0, nan_ok=True
+        )
+        if not asked.demand:
+            assert bool(compared.open()) is not (
+                n >= asked.min_blocks and (ended or result.equivalent(m or 0.0))
+            )
+        seen |= {math.isnan(to_go(compared)), to_go(compared) > 0}
+        if not compared.open():
+            break
     assert seen == {True, False}
+
+
+def test_a_proof_ends_a_race_where_half_a_step_is_half_of_the_difference() -> None:
+    """However many blocks, no bound holds more: 11 may be 10.5 and 10 as much, but 1100 is not 1000."""
+    ended = []
+    for scale, at_proof in itertools.product((1, 100), (True, False)):
+        race = SequentialComparison("b", ["X", "Y"], stop_rules(min_blocks=3, stop_at_proof=at_proof))
+        while race.open() and race.blocks < 60:
+            race.add({"X": scale * (11.0 + race.blocks % 2), "Y": scale * 10.0 + race.blocks % 3 // 2})
+        ended.append(race.blocks)
+    assert ended[0] == ended[1] < 60
+    assert ended[2] < ended[3] < 60
+
+
+def test_a_number_of_blocks_that_is_reached_ends_a_race_whatever_was_found() -> None:
+    ratios = [1.5 + k / 100 for k in range(10)]
+    for most, reason, left in ((10, "", 0), (11, "proven", None)):
+        found = race(stop_rules(max_blocks=most), ratios)
+        assert (found.findings()[0].reason, found.left, found.stopped()) == (
+            reason,
+            left,
+            ("Y",) * bool(reason),
+        )
+    alone = SequentialComparison("b", ["X"], stop_rules())
+    alone.add({"X": 1.0})
+    assert (alone.certain, alone.blocks, alone.runners, alone.findings()) == (math.inf, 1, ("X",), ())
 
 
 @pytest.mark.parametrize("candidates", [1, 3])
@@ -231,15 +272,19 @@ def test_a_gate_over_a_fixed_number_of_blocks_is_wilcoxons(family: int) -> None:
     assert seen == set(Outcome)
 
 
-@pytest.mark.parametrize("rules", [stop_rules(), stop_rules(precision=0.05), stop_rules(margin=0.05)])
+@pytest.mark.parametrize(
+    "rules", [stop_rules(), stop_rules(precision=0.05), stop_rules(margin=0.05), stop_rules(quantile=0.75)]
+)
 def test_a_race_of_rates_is_one_of_times_with_the_sides_changed(rules: StopRules) -> None:
     """After every block; a value of 0 is refused with its place, and a candidate that is dropped says why."""
     rng = np.random.default_rng(3)
     times = SequentialComparison("sort", ["X", "Y"], rules, metric="rate")
     rates = SequentialComparison("sort", ["X", "Y"], rules, metric="rate", higher_is_better=True)
     for x, y in np.exp(0.03 * rng.standard_normal((30, 2)) + [0.05, 0.0]).tolist():
+        if rules.quantile is not None:  # of rates, of the time that one takes: of powers of two exactly
+            x, y = (2.0 ** round(100 * math.log(value)) for value in (x, y))
         times.add({"X": x, "Y": y})
-        rates.add({"X": y, "Y": x})
+        rates.add({"X": 1 / x, "Y": 1 / y} if rules.quantile is not None else {"X": y, "Y": x})
         assert (repr(times.findings()), times.stopped()) == (repr(rates.findings()), rates.stopped())
     with pytest.raises(DataError, match=r"sort, Y against X, rate: .*decide by a metric"):
         times.add({"X": 1.0, "Y": 0.0})

@@ -14,7 +14,9 @@ from tests.protocols.asking import log_ratios
 from tests.protocols.test_symmetries import asked
 
 import speedproof as sp
+from speedproof.conclude.claims import Demand
 from speedproof.conclude.controls import Controls, withheld
+from speedproof.conclude.gate import gate
 from speedproof.conclude.suite import SuiteComparison
 from speedproof.data.notes import Assumption, Note
 from speedproof.data.sample import Sample
@@ -276,6 +278,14 @@ def test_what_of_a_session_cannot_differ(built: bool, idle: tuple[str, ...]) -> 
         for name, v in itertools.product(names, candidates)
         if name in idle or (built and v == AGAIN)
     )
+    results = gate(suite, ("old", "new", "newer"), lambda _: Demand()).results
+    apart = {(c.benchmark, c.candidate.label) for c in controls.comparisons}
+    assert [(r.candidate, r.metric) for r in results] == [
+        *itertools.product(("new", "newer", *[AGAIN] * bool(apart)), "tu")
+    ]
+    for r in results:
+        assert {*r.controls} == {name for name, v in apart if v == r.candidate}
+        assert sorted(r.benchmarks) == sorted(r.controls if r.candidate == AGAIN else names)
     again = "old, built again from the same source, differs", ("old",), ("sort",), 1 / 1.01
     touched = f"idle, {UNTOUCHED}, differs", (), ("idle",), 1 / 1.02
     for name in ("new", "newer"):

@@ -323,8 +323,8 @@ class _Case(Struct, eq=False):
     @property
     def within(self) -> bool:
         """Whether the observed speedup meets the demand."""
-        speedup, edges = self.comparison.speedup.value, self.demand.edges
-        return speedup > edges[0] and (len(edges) == 1 or speedup < edges[1])
+        speedup, (low, *high) = self.comparison.speedup.value, self.demand.edges
+        return low < speedup and all(speedup < edge for edge in high)
 
     @property
     def withholds(self) -> bool:

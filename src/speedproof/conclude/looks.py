@@ -93,8 +93,9 @@ class SequentialComparison:
         self._swap = higher_is_better
         # A quantile of rates is that of the time that one takes.
         self._turned = higher_is_better and rules.quantile is not None
-        share = rules.alpha / max(len(self.candidates), 1)
-        self._sequences = {name: _sequence_of(rules, share) for name in self.candidates}
+        self._sequences = {
+            name: _sequence_of(rules, rules.alpha / len(self.candidates)) for name in self.candidates
+        }
         self._reasons: dict[str, str] = {}
         self._effects: dict[str, float] = {}  # of what is proven, when it was last looked at
         self._unit = written_unit(clock_of(metric))
@@ -115,8 +116,6 @@ class SequentialComparison:
     def add(self, block: Mapping[str, float]) -> None:
         """Add a block."""
         self.blocks += 1
-        if not self.candidates:
-            return
         block = {name: above_zero(value, self._unit) for name, value in block.items()}
         if self.reference in block:
             self._pair(block)
