@@ -312,30 +312,25 @@ def test_a_gate_measures_until_the_margin_is_proven_lost_or_kept(slower: float, 
 
 
 def test_a_gate_does_not_pass_what_is_slower_on_average() -> None:
-    """Typically 2 % faster, one run in five takes 1.5x: proven by SciPy's test of the mean, so no pass."""
-    rules = stop_rules(demand=Demand(margin=0.02), min_blocks=150, max_blocks=150, max_time=None)
+    """Typically 2 % faster, one run in five takes 1.5x: proven by SciPy's test of the mean, so no pass.
+
+    It is told of blocks, of which looks allow for no such test, where it withholds one alone.
+    """
     rng = np.random.default_rng(3)
     x, y = np.exp(0.005 * rng.standard_normal((2, 150)))
-    for share, outcome in ((0.2, "undecided"), (0.0, "pass")):
-        comparison = SequentialComparison("b", ["X", "Y"], rules)
+    for share, margin, outcome in ((0.2, 0.02, "undecided"), (0.0, 0.02, "pass"), (0.2, 0.4, "pass")):
         now = 0.98 * y * np.where(np.arange(150) % 5 == 4, 1.0 + 2.5 * share, 1.0)
-        for a, b in zip(x.tolist(), now.tolist(), strict=True):
-            comparison.add({"X": a, "Y": b})
-        (finding,) = comparison.findings()
-        lost = stats.ttest_1samp(np.log(x / now), -math.log(1.02), alternative="less").pvalue
+        lost = stats.ttest_1samp(np.log(x / now), -math.log1p(margin), alternative="less").pvalue
         assert (lost <= 0.05) == (outcome == "undecided")
-        assert finding.result.low > 1 / 1.02
-        assert finding.outcome == outcome
-        assert (finding.reason == "on average it misses its limit") is (outcome == "undecided")
         traits = frozenset({Trait.RANDOM_ORDER, Trait.ORDER_KNOWN, Trait.STOPPED_ON_RESULT})
         suite = Suite(("X", "Y"), {
             (Key("b"), version): Sample(values, label=version, traits=traits, blocks=np.arange(150))
             for version, values in (("X", x), ("Y", now))
         })  # fmt: skip
-        found = gate_of(suite, ("X", "Y"), lambda name: Demand())
+        found = gate_of(suite, ("X", "Y"), lambda name, margin=margin: Demand(margin=margin))  # type: ignore[misc]
         ((r, c),) = found.judged
         assert found.outcome == r.outcome == outcome
-        assert (c.needed.reason if c.needed else "") == (finding.reason if outcome == "undecided" else "")
+        assert (c.needed.reason if c.needed else "") == "on average it misses its limit" * (outcome != "pass")
         assert (r.average is None) == (c.slow_runs is None) == (outcome == "pass")
         if r.average and c.slow_runs:
             assert r.average.value == pytest.approx(x.mean() / now.mean())
@@ -478,7 +473,9 @@ def test_what_the_layout_of_the_code_may_explain(
         assert any("layout" in check.message for check in found.warnings) is told
     path = bench.save(tmp_path / "s.jsonl")
     for said in (speedproof("compare", str(path))[1], str(sp.gate(sp.read(path)))):
-        assert " ".join(said.split()).count("run --builds tells code from layout") == (told or bool(asked)), said
+        assert " ".join(said.split()).count("run --builds tells code from layout") == (told or bool(asked)), (
+            said
+        )
 
 
 def test_an_interrupt_at_the_last_look_keeps_the_verdict() -> None:
@@ -590,17 +587,6 @@ def test_bounds_that_contradict_each_other_leave_no_verdict() -> None:
     assert finding.result.contradictory
     assert (finding.verdict, finding.outcome) == (Verdict.UNDECIDED, "undecided")
     assert math.isnan(finding.estimate)
-
-
-@pytest.mark.slow
-def test_a_bound_that_can_never_hold_half_is_not_waited_for() -> None:
-    """Bounds bet on the worst that a reading may have been: 1.5 against 1.5 of a step that may be 1."""
-    (finding,) = Bench({"X": 2.0, "Y": 1.0}, rules=stop_rules(max_time=60.0)).session.run().findings
-    assert (finding.verdict, finding.reason, finding.result.blocks) == (Verdict.FASTER, "proven", 10)
-    # Steps of 1 are known where 40 and 41 occur: the bound may come to 39.5 against 20.5.
-    times: Times = {"X": lambda i: 40.0 + i % 2, "Y": 20.0}
-    (fine,) = Bench(times, rules=stop_rules(max_time=None)).session.run().findings
-    assert 2**0.5 <= fine.result.low <= 39.5 / 20.5
 
 
 @pytest.mark.parametrize(("asked", "repeats", "plan"), [

@@ -1,6 +1,5 @@
 """Races of blocks: when a benchmark was measured enough, and the same answer wherever it is asked."""
 
-import itertools
 import json
 import math
 from pathlib import Path
@@ -87,19 +86,19 @@ def test_a_precision_ends_a_race_where_it_is_reached(noise: float, beyond: bool)
 
 
 @pytest.mark.parametrize("rules", [
-    {}, {"margin": 0.03}, {"stop_at_proof": True, "min_blocks": 41}, {"demand": Demand(margin=0.02)},
+    {}, {"margin": 0.03}, {"stop_at_proof": True, "min_blocks": 61}, {"demand": Demand(margin=0.02)},
     {"demand": Demand(Policy.PROVEN_IMPROVEMENT), "family": 9},
 ])  # fmt: skip
-@pytest.mark.parametrize("level", [0.05, 0.0, -0.05])
+@pytest.mark.parametrize("level", [0.02, 0.0, -0.02])
 def test_blocks_to_go_are_those_of_the_nearest_proof(rules: dict[str, Any], level: float) -> None:
     """That it differs or is the same, or of what a policy asks and denies; then of half the median difference.
 
     That ends a race: of the median and the Hodges-Lehmann estimate the larger, where no block lowered it.
     """
-    x, y = np.exp(0.02 * np.random.default_rng(2).standard_normal((2, 40)) + [[level], [0.0]])
+    x, y = np.exp(0.01 * np.random.default_rng(2).standard_normal((2, 60)) + [[level], [0.0]])
     asked, logs = stop_rules(**rules), np.log(x / y)
     compared, seen, before = SequentialComparison("b", ["X", "Y"], asked), set(), 0.0
-    for n in range(1, 41):
+    for n in range(1, 61):
         sequence = sequence_of(x[:n], y[:n])
         compared.add({"X": float(x[n - 1]), "Y": float(y[n - 1])})
         result, m = sequence.result(), asked.within
@@ -114,7 +113,7 @@ def test_blocks_to_go_are_those_of_the_nearest_proof(rules: dict[str, Any], leve
         elif m is not None:
             edges += [((1 + m) ** -side, side) for side in (1, -1)]
         ways = [sequence.blocks_to_go(gamma=gamma, side=side) for gamma, side in edges]
-        told = [way for way in (*ways[:2], max(ways[2:], default=math.nan)) if not math.isnan(way)]
+        told = [way for way in (*ways[:2], float(np.max(ways[2:] or [math.nan]))) if not math.isnan(way)]
         assert to_go(compared) == pytest.approx(
             min(told, default=math.nan) if compared.open() else 0.0, nan_ok=True
         )
@@ -128,16 +127,17 @@ def test_blocks_to_go_are_those_of_the_nearest_proof(rules: dict[str, Any], leve
     assert seen == {True, False}
 
 
-def test_a_proof_ends_a_race_where_half_a_step_is_half_of_the_difference() -> None:
-    """However many blocks, no bound holds more: 11 may be 10.5 and 10 as much, but 1100 is not 1000."""
+def test_a_bound_that_can_never_hold_half_is_not_waited_for() -> None:
+    """Bounds bet on the worst that a reading may have been: 1.5 against 1.5 of a step that may be 1."""
     ended = []
-    for scale, at_proof in itertools.product((1, 100), (True, False)):
-        race = SequentialComparison("b", ["X", "Y"], stop_rules(min_blocks=3, stop_at_proof=at_proof))
-        while race.open() and race.blocks < 60:
-            race.add({"X": scale * (11.0 + race.blocks % 2), "Y": scale * 10.0 + race.blocks % 3 // 2})
-        ended.append(race.blocks)
-    assert ended[0] == ended[1] < 60
-    assert ended[2] < ended[3] < 60
+    # Steps of 1 are known where 40 and 41 occur: the bound may come to 39.5 against 20.5.
+    for x, y in ((2.0, 1.0), (40.0, 20.0)):
+        race = SequentialComparison("b", ["X", "Y"], stop_rules())
+        while race.open():
+            race.add({"X": x + (x > 2) * (race.blocks % 2), "Y": y})
+        ended.append(race.findings()[0])
+    assert [(one.verdict, one.reason) for one in ended] == [(Verdict.FASTER, "proven")] * 2
+    assert (ended[0].result.blocks, 2**0.5 <= ended[1].result.low <= 39.5 / 20.5) == (10, True)
 
 
 def test_a_number_of_blocks_that_is_reached_ends_a_race_whatever_was_found() -> None:
@@ -175,31 +175,6 @@ def test_a_policy_that_the_mean_of_the_blocks_misses_is_not_met(candidates: int)
         )
         seen.add(expected)
     assert seen == {True, False}
-
-
-def race_of(ratio: float, blocks: int, noise: float, rules: StopRules, seed: int = 1) -> SequentialComparison:
-    """Log-normal runs of a candidate that is so many times as fast, until it is proven or the blocks are over."""
-    draw = np.random.default_rng(seed).standard_normal
-    race = SequentialComparison("b", ["X", "Y"], rules)
-    for x, y in np.exp(noise * draw((blocks, 2))).tolist():
-        if not race.open():
-            break
-        race.add({"X": x, "Y": y / ratio})
-    return race
-
-
-def test_equal_programs_are_the_same_within_one_percent() -> None:
-    """Long before the blocks are over; with a noise that forbids it, more are to go."""
-    race = race_of(1.0, 2000, 0.01, stop_rules())
-    (found,) = race.findings()
-    assert (found.verdict, found.reason) == (Verdict.EQUIVALENT, "proven")
-    assert found.result.low > 1 / 1.01
-    assert found.result.high < 1.01
-    assert race.blocks < 100
-    for margin in (None, 0.02):
-        (found,) = race_of(1.0, 100, 0.1, stop_rules(margin=margin)).findings()
-        assert found.verdict is Verdict.UNDECIDED
-        assert 0 < found.blocks_to_go < math.inf
 
 
 @pytest.mark.parametrize("speedup", [1.0, 1.01, 1.05, 1 / 1.05])
@@ -369,22 +344,6 @@ def test_a_number_of_runs_that_was_fixed_is_tested_once(tmp_path: Path) -> None:
     assert found[1:] != pytest.approx(twin(pairs), rel=1e-6)
     cut = answer(write(tmp_path / "t.jsonl", head, *lines[:-2]))
     assert cut[1:] == pytest.approx(twin(pairs[:-1]), rel=1e-12)
-
-
-@pytest.mark.parametrize(("margin", "outcome"), [(0.02, "undecided"), (0.4, "pass")])
-def test_the_mean_of_blocks_withholds_a_pass_and_proves_nothing(
-    tmp_path: Path, margin: float, outcome: str
-) -> None:
-    """Student's test allows for no looks: typically faster, on average slower, told where it withholds."""
-    pairs = [(1.03 * x**0.2, y**0.2 * (1 if i % 5 else 2)) for i, (x, y) in enumerate(blocks(100, 1.0))]
-    found = sp.gate(sp.read(write(tmp_path / "s.jsonl", session(), *runs(pairs))), margin=margin)
-    ((row, c),) = found.decision.judged
-    old, new = np.transpose(pairs)
-    assert (row.outcome, row.mean) == (outcome, None)
-    assert (row.average is None) == (outcome == "pass")
-    assert row.average is None or row.average.value == pytest.approx(old.mean() / new.mean())
-    assert (c.needed is not None and c.needed.reason == WORSE_ON_AVERAGE) is (outcome == "undecided")
-    assert c.pvalue < 1e-6
 
 
 def test_every_command_shows_the_same_of_a_session() -> None:

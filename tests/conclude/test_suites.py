@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 from scipy import stats
-from tests.protocols.asking import compare_means, compare_medians, geometric_means, rank_suite
+from tests.protocols.asking import compare_means, compare_medians, geometric_means, hpt_of_pairs, rank_suite
 
 import speedproof as sp
 from speedproof.conclude.multiplicity import control_verdicts
@@ -24,7 +24,7 @@ from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair, Pairing, Record, Suite
 from speedproof.data.units import Direction
 from speedproof.errors import DataError
-from speedproof.options import QuestionName
+from speedproof.options import DETAILS, QuestionName
 from speedproof.protocols.aggregates import (
     Gain2009,
     MeanLogRatio,
@@ -145,6 +145,17 @@ def test_totals_of_a_suite_by_numpy() -> None:
     for some in ([rate, *own], [*own, rate], [rate]):
         assert compared(some, ("mean",)).overall == ()
     assert compared([], ("mean",)).overall == ()
+
+
+@pytest.mark.parametrize(("count", "asked", "told"), [
+    (4, DETAILS, False), (5, DETAILS, True), (5, (*DETAILS, "touati2009"), True), (5, DETAILS[1:], False),
+])  # fmt: skip
+def test_a_suite_of_five_is_tested_as_a_whole_where_all_is_asked(
+    count: int, asked: tuple[QuestionName, ...], told: bool
+) -> None:
+    own = made(count)
+    found = compared(own, asked, 0.1).hpt
+    assert repr(found) == (repr(hpt_of_pairs(own, confidences=[0.9])) if told else "None")
 
 
 def test_few_runs_are_told_of_what_they_decided() -> None:

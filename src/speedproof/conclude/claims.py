@@ -62,8 +62,7 @@ class Demand(Struct, frozen=True, dict=True):
             if one.matches(benchmark):
                 policy, margin = one.policy or policy, one.margin or margin
                 ignored = ignored if one.ignore is None else one.ignore
-        alike = policy is self.policy and margin == self.margin
-        return None if ignored else self if alike else Demand(policy, margin)
+        return None if ignored else Demand(policy, margin)
 
     @property
     def terms(self) -> PolicyTerms:
