@@ -140,6 +140,20 @@ def test_a_bound_that_can_never_hold_half_is_not_waited_for() -> None:
     assert (ended[0].result.blocks, 2**0.5 <= ended[1].result.low <= 39.5 / 20.5) == (10, True)
 
 
+@pytest.mark.parametrize("rules", [stop_rules(), stop_rules(quantile=0.5)])
+def test_what_no_number_holds_ends_a_race_alike_of_either_side(rules: StopRules) -> None:
+    """Times that are 1e600 times as long as others: as much is proven of what is faster and of what is slower."""
+    ended = []
+    for sides in ((1e300, 1e-300), (1e-300, 1e300)):
+        race = SequentialComparison("b", ["X", "Y"], rules)
+        while race.open() and race.blocks < 60:
+            race.add(dict(zip("XY", (side * (1.0 + 0.1 * (race.blocks % 3)) for side in sides), strict=True)))
+        (found,) = race.findings()
+        ended.append((race.blocks, found.reason, found.blocks_to_go))
+        assert 0.0 < found.estimate < math.inf
+    assert ended[0] == ended[1]
+
+
 def test_a_number_of_blocks_that_is_reached_ends_a_race_whatever_was_found() -> None:
     ratios = [1.5 + k / 100 for k in range(10)]
     for most, reason, left in ((10, "", 0), (11, "proven", None)):

@@ -218,8 +218,7 @@ class SequentialComparison:
     def _shown(self, name: str, side: int) -> bool:
         """Whether the bound holds half of the effect, in logarithms, or as much as it ever may."""
         sequence = self._sequences[name]
-        middle = sequence.middle()
-        effect = side * math.log(middle) if 0.0 < middle < math.inf else -math.inf
+        effect = side * math.log(sequence.middle())
         before, self._effects[name] = self._effects.get(name, 0.0), effect
         # A block that lowers the estimate ends nothing: a bound must not look good for want of an effect.
         if effect < max(before, 0.0):

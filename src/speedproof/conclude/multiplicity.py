@@ -123,7 +123,7 @@ def kept_claims(
     That is the claim in row `places`, none where it is -1. Of a larger ``family`` p-values up to alpha suffice.
     """
     adjusted = ADJUSTMENTS[method](plain.ravel(), family).reshape(plain.shape)
-    of_claim = np.take_along_axis(adjusted, np.maximum(places, 0)[None], axis=0)[0]
+    of_claim = adjusted[places, np.arange(places.size)]
     return adjusted, (places >= 0) & (of_claim <= alpha)
 
 
@@ -142,8 +142,8 @@ def _decided(
     places = np.array([place_of.get(verdict, -1) for verdict in alone], dtype=np.int64)
     adjusted, kept = kept_claims(plain, places, alpha, method)
     nearest = np.where(np.isnan(adjusted), np.inf, adjusted).argmin(axis=0)
-    which = np.where(places < 0, nearest, places)[None]
-    p, uncorrected = (np.take_along_axis(table, which, axis=0)[0] for table in (adjusted, plain))
+    at = np.where(places < 0, nearest, places), np.arange(places.size)
+    p, uncorrected = adjusted[at], plain[at]
     verdicts = [one if keep else Verdict.UNDECIDED for one, keep in zip(alone, kept.tolist(), strict=True)]
     names, shown = [c.benchmark for c in comparisons], [c.verdict for c in comparisons]
     columns = p.tolist(), (1 - p).tolist(), (1 - uncorrected).tolist()

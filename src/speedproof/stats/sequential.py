@@ -123,13 +123,16 @@ class SequentialResult(Struct, frozen=True):
 
 
 def _speedup(logarithm: float) -> float:
-    """Infinite beyond double precision."""
-    return math.exp(logarithm) if logarithm < _LOG_SPEEDUP_MAX else math.inf
+    """At most the largest there is in double precision, either way."""
+    return math.exp(min(max(logarithm, -_LOG_SPEEDUP_MAX), _LOG_SPEEDUP_MAX))
 
 
 def bounds_of(low: float, high: float) -> tuple[float, float]:
     """Bounds from their logarithms; beyond double precision the largest speedup there is, 0 and infinity."""
-    return math.exp(min(low, _LOG_SPEEDUP_MAX)) if low > -_LOG_SPEEDUP_MAX else 0.0, _speedup(high)
+    return (
+        _speedup(low) if low > -_LOG_SPEEDUP_MAX else 0.0,
+        _speedup(high) if high < _LOG_SPEEDUP_MAX else math.inf,
+    )
 
 
 class PairedSequence:
@@ -269,7 +272,7 @@ class PairedSequence:
     def attainable(self, side: int) -> float:
         """The median where the step of the values made it worst: about as far as a bound comes, however many."""
         worst = float(middle(self._against(side, math.inf)))
-        return math.exp(min(worst, _LOG_SPEEDUP_MAX))
+        return _speedup(worst)
 
     def centre(self) -> float:
         """The Hodges-Lehmann estimate of the blocks itself, wherever the bounds are; NaN without blocks."""
@@ -610,7 +613,7 @@ class QuantileSequence(PairedSequence):
         if not self._n:
             return math.nan
         x, y = (np.exp(logs)[None] for logs in self._logs)
-        return float(Quantiles.of(x, y, self._q).ratio[0])
+        return min(max(float(Quantiles.of(x, y, self._q).ratio[0]), _speedup(-math.inf)), _speedup(math.inf))
 
     def middle(self) -> float:
         """The same."""
