@@ -351,6 +351,14 @@ def test_confidences_out_of_reach(count: int, confidences: tuple[float, ...], ex
         hpt_of_scores(b, a, confidences=[1e-17])
 
 
+def test_the_first_level_is_left_out_where_no_order_of_runs_is_rare_enough() -> None:
+    """One of so many orders is less likely than 10 %, or not; the article's risk is 5 % from five runs on."""
+    for n, m in product(range(1, 13), repeat=2):
+        risk = 0.05 if min(n, m) >= 5 else 0.1
+        duel = duel_of(np.arange(n) + 1.0, np.arange(m) + 1.0)
+        assert duel.level == (risk if math.comb(n + m, n) >= 10 else None)
+
+
 @pytest.mark.parametrize(("runs", "rule", "expected"), [
     ((1, 1), "exact", "not used"), ((3, 3), "exact", "exact, conditional on ties"),
     ((40, 40), "exact", "normal, corrected for ties and continuity"), ((3, 3), "paper", "exact table"),

@@ -8,11 +8,16 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.stats import binom
+from tests.protocols.test_symmetries import asked
 
 import speedproof as sp
 from speedproof.data.notes import Assumption
-from speedproof.data.sample import Sample
+from speedproof.data.sample import Sample, Trait
+from speedproof.data.suite import Key, Pair
+from speedproof.data.units import Direction
 from speedproof.options import DETAILS, Location, quantile_name
+from speedproof.protocols.pair import Rules
+from speedproof.protocols.results import SEQUENTIAL
 from speedproof.protocols.units import summarise, summarise_all
 from speedproof.reporting import text
 from speedproof.stats.quantile_ratio import quantile_limits
@@ -44,6 +49,18 @@ def test_rates_are_the_times_of_one() -> None:
         assert getattr(rates.speedup, name) == pytest.approx(getattr(times.speedup, name), rel=1e-12)
     assert times.quantiles is not None
     assert rates.quantiles == pytest.approx([1 / v for v in times.quantiles], rel=1e-12)
+
+
+@pytest.mark.parametrize("direction", Direction)
+def test_what_is_observed_does_not_depend_on_turns(direction: Direction) -> None:
+    """Of blocks that were looked at the quantiles are those of the same values that were not."""
+    traits, found = frozenset({Trait.RANDOM_ORDER}), []
+    alone: dict[str, Any] = {}
+    for more in (alone, {"blocks": np.arange(60), "traits": traits}):
+        sides = (Sample(values, "u", direction, **more) for values in (1.5 * draw(1, 60), draw(2, 60)))
+        found += asked("p75", [Pair(Key("b"), *sides)], Rules())
+    assert [c.test == SEQUENTIAL for c in found] == [False, True]
+    assert found[0].quantiles == pytest.approx(found[1].quantiles)
 
 
 @pytest.mark.parametrize("q", [0.5, 0.75, 0.975, 0.9999])
