@@ -473,7 +473,9 @@ def test_a_mean_that_goes_the_other_way_is_told(slow: float) -> None:
             assert row.average.value == pytest.approx(one.mean() / other.mean())
             assert (row.average.high < 1.0) is (c.speedup.value > 1.0)
     tied = 10 + 0.01 * (np.arange(60) % 7 == 0)  # of which typical runs are the same: there is no other way
-    ((row, c),) = hold(suite_of({"b": (tied, np.where(np.arange(60) % 5, tied, 12 * slow))}), margin=0.9).judged
+    ((row, c),) = hold(
+        suite_of({"b": (tied, np.where(np.arange(60) % 5, tied, 12 * slow))}), margin=0.9
+    ).judged
     assert (c.speedup.value, row.average) == (1.0, None)
 
 

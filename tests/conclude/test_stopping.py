@@ -21,7 +21,8 @@ from speedproof.data.sample import above_zero
 from speedproof.data.session_file import SCHEMA, Line, PlannedBenchmark, PlannedVersion, RunLine, SessionLine
 from speedproof.errors import DataError, UsageError
 from speedproof.options import Policy
-from speedproof.protocols.results import Verdict
+from speedproof.protocols.in_blocks import forecast
+from speedproof.protocols.results import Needed, Verdict
 
 
 def test_what_is_asked_by_default() -> None:
@@ -152,6 +153,12 @@ def test_what_no_number_holds_ends_a_race_alike_of_either_side(rules: StopRules)
         ended.append((race.blocks, found.reason, found.blocks_to_go))
         assert 0.0 < found.estimate < math.inf
     assert ended[0] == ended[1]
+
+
+def test_what_is_said_of_blocks_that_nobody_can_forecast() -> None:
+    near, early = "so near the threshold that no number of runs can be named", "too early to say"
+    for more, total, reason in ((math.inf, None, near), (math.nan, None, early), (3.2, 16, early)):
+        assert forecast(12, more) == Needed(total, total, reason)
 
 
 def test_a_number_of_blocks_that_is_reached_ends_a_race_whatever_was_found() -> None:

@@ -135,6 +135,9 @@ def test_values_in_coarse_steps(power: int) -> None:
         assert len(coarse_values([pair])[0]) == len(found)
         seen.add(step is None)
     assert seen == {True, False}
+    for one, other in ((1.2, 2.0), (2.0, 1.2), (1.0, 2.0)):  # counts are exact where all are whole
+        counts = Pair(Key("b"), *(Sample(np.full(3, value), "allocs/op") for value in (one, other)))
+        assert bool(coarse_values([counts])[0]) is (1.2 in (one, other))
 
 
 def test_how_values_are_nested_is_told() -> None:

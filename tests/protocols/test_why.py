@@ -56,6 +56,15 @@ def test_a_speedup_of_weights_and_of_states() -> None:
     assert known(m.weights).low > 1.0
 
 
+@pytest.mark.parametrize("scale", [1e-3, 1e3])
+def test_the_unit_of_times_that_are_read_in_steps_does_not_matter(scale: float) -> None:
+    times, faults = sides((0.3, 0.1), (1.03, 1.0))
+    read = [[Sample(s * t.values.round(1), label=t.label) for t in times] for s in (1.0, scale)]
+    one, other = (first(why("f", "time", some, {"faults": faults})) for some in read)
+    assert [state.shares for state in one.states] == [state.shares for state in other.states]
+    assert one.share == pytest.approx(other.share)
+
+
 def test_the_parts_make_the_whole() -> None:
     """Also where each state gains another factor: log speedup = weights + equal state."""
     times, faults = sides((0.4, 0.1), (1.0, 1.0))
