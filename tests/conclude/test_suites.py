@@ -27,6 +27,7 @@ from speedproof.errors import DataError
 from speedproof.options import DETAILS, QuestionName
 from speedproof.protocols.aggregates import (
     Gain2009,
+    LogRatios,
     MeanLogRatio,
     accelerated,
     accelerated_2009,
@@ -38,7 +39,7 @@ from speedproof.protocols.aggregates import (
 from speedproof.protocols.mean import means
 from speedproof.protocols.median import medians
 from speedproof.protocols.pair import PreparedPairs, Rules
-from speedproof.protocols.results import Verdict
+from speedproof.protocols.results import LogSpeedup, Verdict
 from speedproof.stats.multiplicity import benjamini_hochberg, clopper_pearson, holm, prop_test, wilson
 from speedproof.stats.special import t_quantile
 from studies import suite_inference as study
@@ -244,6 +245,8 @@ def test_a_single_run_gives_no_interval() -> None:
     found = geometric_means(pairs)
     assert (found.these.low, found.these.high, found.these.confidence) == (0.0, math.inf, 0.95)
     assert found.like_these.low > 0
+    for error in (math.nan, 1e100):  # whose square no number holds
+        assert math.isnan(LogRatios.of(2.0, LogSpeedup(0.7, error, 3.0)).mean(like_these=False).error)
     alone = sp.Suite.of_samples({"b": {"old": [1.2, 1.3, 1.25], "new": [1.0, 1.1, 1.05]}})
     assert sp.compare_suite(alone, protocols="mean").result.geometric_means is None
 

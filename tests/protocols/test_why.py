@@ -9,7 +9,7 @@ from scipy.stats import binom
 
 import speedproof as sp
 from speedproof.arrays import FloatArray
-from speedproof.data.sample import Sample
+from speedproof.data.sample import Sample, Trait
 from speedproof.protocols.caveats import MachineSpeeds
 from speedproof.protocols.why import GoesWith, Why, why
 from speedproof.stats.estimate import Estimate
@@ -101,6 +101,15 @@ def test_what_differs_between_versions_only_is_not_named() -> None:
     ]
     counts = [Sample(level * rng.lognormal(0, 0.02, 60), "") for level in (1.2e9, 1e9)]
     assert why("f", "time", times, {"instructions": counts}).goes_with == ()
+
+
+@pytest.mark.parametrize("rising", [(False, False), (True, False), (False, True), (True, True)])
+def test_neighbours_that_are_alike_are_told_of_either_version(rising: tuple[bool, bool]) -> None:
+    traits = frozenset({Trait.ORDER_KNOWN})
+    values = [np.random.default_rng(k).lognormal(0, 0.02, 60) for k in (5, 6)]
+    drawn = zip(values, rising, strict=True)
+    times = [Sample(np.sort(one) if rises else one, label=str(rises), traits=traits) for one, rises in drawn]
+    assert why("f", "time", times, {}).shifted is any(rising)
 
 
 def test_sessions_that_differ_count_for_nothing() -> None:
