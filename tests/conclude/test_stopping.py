@@ -16,7 +16,7 @@ from tests.protocols.asking import stop_rules
 
 import speedproof as sp
 from speedproof.conclude.claims import Demand, Outcome, SessionQuestion, StopRules
-from speedproof.conclude.looks import ALL_MEASURED, WORSE_ON_AVERAGE, SequentialComparison
+from speedproof.conclude.looks import ALL_MEASURED, WORSE_ON_AVERAGE, SequentialComparison, mean_of_blocks
 from speedproof.data.sample import above_zero
 from speedproof.data.session_file import SCHEMA, Line, PlannedBenchmark, PlannedVersion, RunLine, SessionLine
 from speedproof.errors import DataError, UsageError
@@ -188,6 +188,7 @@ def test_a_policy_that_the_mean_of_the_blocks_misses_is_not_met(candidates: int)
         for d in logs.tolist():
             race.add({"A": math.exp(d)} | dict.fromkeys("BCD", 1.0))
         p = stats.ttest_1samp(logs, -math.log(1.03), alternative="less").pvalue
+        assert mean_of_blocks(logs).pvalue(-math.log(1.03), less=True) == pytest.approx(p)
         found = race.findings()[-1]
         assert found.result.low > 1 / 1.03
         expected = p <= 0.05 / candidates
