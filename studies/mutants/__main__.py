@@ -73,7 +73,8 @@ def run(
     from studies.mutants.record import Recorded
     from studies.mutants.server import Server
 
-    chosen = choose(all_mutants(PACKAGE, PARTS))
+    if not (chosen := choose(all_mutants(PACKAGE, PARTS))):
+        sys.exit("there is no mutant to try")
     done = {one["name"] for one in fates(target)} if target.exists() else set()
 
     def tell(mutant: Mutant, fate: str) -> None:

@@ -30,6 +30,7 @@ class Junk:
 OLD, NEW = [1.0, 1.1, 1.2, 1.05, 1.0], [0.9, 0.8, 0.85, 0.9, 0.95]
 TWO = {"a": "true", "b": "true"}
 CONFIG = "tests/data/speedup_test_tool/plain.csv"
+APART = sp.Suite.of_samples({"a": {"old": OLD}, "b": {"new": NEW}, "c": {"old": OLD}})
 sp_: Any = sp  # what types forbid is what is tried here
 
 
@@ -145,6 +146,29 @@ def suite() -> sp.Suite:
     *((lambda s, make=make: make(np.zeros(3, "f8,f8")), r"give one of its columns.*Suite\.from_frame")
       for make in (sp.sample, sp.mixture.fit)),
     (lambda s: sp.sample(np.zeros(3, "V8")), "real numbers, not of void"),
+    (lambda s: sp_.compare(OLD, NEW, names=("a", "b", "a")), "two different names"),
+    *((lambda s, ask=ask: ask(s)["fib"], "^no benchmark 'fib' was (compared|ranked), only: sort, hash$")
+      for ask in (sp_.compare_suite, sp.rank)),
+    (lambda s: sp.compare_suite(s).against("old"), r"^no comparison with old in any metric: new \(time\)$"),
+    (lambda s: sp.compare_suite(s).against(None, "size"), r"with any candidate in size: new \(time\)$"),
+    (lambda s: sp.compare_suite(s).over("n"), "differ in n: these benchmarks have no parameters"),
+    (lambda s: sp.pictures(s, "density", max_components=3), "^a density shows no mixture; leave out max_comp"),
+    (lambda s: sp.pictures(s, "cdf", reference="old"), "^a cdf shows no speedup; leave out reference='old'"),
+    (lambda s: sp.pictures(APART, "forest"), "^no benchmark of old was also measured with new$"),
+    (lambda s: sp.pictures(sp.Suite.of_samples({"a": {v: sp.sample(OLD, unit=v) for v in "sB"}}), "cdf"),
+     "^a: its versions have different units; choose with only= and metric=$"),
+    (lambda s: sp.hpt(APART), "can be compared with one of new\n  left out: a, c: only old has it\n  .*b: only"),
+    (lambda s: sp.rank(APART, mixtures=False), "no benchmark could be ranked\n  left out: a, c: only old has it"),
+    *((lambda s, t=t: sp.bisect(["a", "b"], lambda c: t), told) for t, told in (
+        (0.0, "^a took 0.0: too short for the clock"), (math.inf, "^a took inf; a time is positive and finite"))),
+    (lambda s: sp.plan(s, effect=0.1).runs, "^there are 2 plans: "),
+    (lambda s: sp.plan([1.0], effect=0.1), "^benchmark: a pilot needs 5 runs"), (sp_.why, "no metric beside time"),
+    (lambda s: sp_.model(s, below=[3]), "^below=3 is a plain number, and the values of old are in s: write"),
+    (lambda s: sp.model(s, delta="3kB"), "^delta='3kB' is in B, and the values of old are in s"),
+    (lambda s: sp.model(sp.Suite.of_samples({"a": OLD}), below=["3ms"]), "is in s, and the .* are plain numbers$"),
+    (lambda s: sp.model([1.0], bootstrap=0), r"no sample could be modelled\n  left out: values"),
+    (lambda s: sp.race(len, sum, max, args=[[1]], max_runs=10).finding, "^there are 2 comparisons; see .findings"),
+    (lambda s: sp.model(s, bootstrap=0, undersampling=0.9), "^bootstrap=0 makes no test; leave out undersampling"),
 ])  # fmt: skip
 def test_it_is_refused(call: Callable[[sp.Suite], object], message: str, suite: sp.Suite) -> None:
     with pytest.raises(sp.SpeedproofError, match=message):

@@ -2,15 +2,18 @@
 
 import json
 import os
+import resource
 import shlex
 import shutil
 import subprocess
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 from tests.command import parse, speedproof
 
+from speedproof.api.run_plan import Request, plan_of
 from speedproof.cli.main import COMMANDS
 from speedproof.data.session_file import PlannedBenchmark
 from speedproof.measuring.store import read_sessions
@@ -117,14 +120,31 @@ def test_what_applies_to_a_suite_is_applied() -> None:
     ("'sleep {n}' -L n 100,100", "the parameter n has the value '100' twice"),
     ("'sleep {n}' -L n 1 -L n 2", "the parameter n is given twice"),
     ("true true --gate --decide-by p90", "cannot be combined with a policy"),
+    *((f"'x {{n}}' -P n {ends}", f"-P n {ends}: {told}") for ends, told in (
+        ("1 a", "a scan goes from one number to another"), ("0 10000", "this is no number, or more than 10000"),
+        *((ends, "this is no number, or more") for ends in ("-0.5 -1", "1 inf", "nan 2")))),
+    ("true --calibrate --decide-by cpu", "--calibrate describes the noise of the time; leave out --decide-by"),
+    ("true --suite s.toml", "give commands or --suite, not both"),
+    ("true --fail-on slower", "a single version has no verdict; leave out --fail-on"),
+    ("true true --unaffected x --unaffected c*", "--unaffected x: no such benchmark; available: command"),
+    ("true true --unaffected c*", "--unaffected leaves no benchmark that the change can touch"),
 ])  # fmt: skip
 def test_what_cannot_be_meant(line: str, message: str) -> None:
     assert message in refused(*shlex.split(line))
 
 
+@pytest.mark.parametrize(("scan", "values"), [("1 3", "1 2 3"), ("2 2", "2"), ("-0.3 1", "-0.3 0.7")])
+def test_a_scan_goes_by_ones(scan: str, values: str) -> None:
+    args = parse(["run", "x {n}", "-P", "n", *scan.split()])
+    with ExitStack() as held:
+        ((benchmark,), _) = plan_of(Request(args.measuring, args.commands), str, held)
+    assert [v.text for v in benchmark.versions] == [f"x {value}" for value in values.split()]
+
+
 def test_a_parameter_that_makes_no_difference_is_told() -> None:
-    _, _, err = run("true {n}", "true 1", "--name", "a", "--name", "b", "-L", "n", "1,2", "--max-runs", "1")
+    _, _, err = run("true {n}", "true {k}", "--name", "a", "--name", "b", "-L", "n", "1,2", "--max-runs", "1")
     assert "note: the parameter n makes no difference to b: all its values give the same command" in err
+    assert "note: nothing gives a value to {k}, so it stays as it is in 'true {k}'" in err
     assert "the parameter n" not in run("true {n}", "true 1 {n}", "-L", "n", "1,2", "--max-runs", "1")[2]
 
 
@@ -214,6 +234,11 @@ def test_under_perf_the_kernels_accounting_does_not_decide(monkeypatch: pytest.M
         message = refused(*request, "--decide-by", "user")
         assert message.strip().endswith("--decide-by user: no such metric; available: time, page-faults")
     assert run("--review", "r.jsonl", "--decide-by", "time")[0] == 0
+    for second, decides, asked in ((1.0, "cpu", True), (1.0, "time", False), (1.0001, "cpu", False)):
+        usage = resource.struct_rusage((second, *[0] * 15))  # in whole ticks it is perf's to tell better
+        monkeypatch.setattr(resource, "getrusage", lambda who, usage=usage: usage)
+        told = run("true", "true", "--decide-by", decides, "--max-runs", "1")[2]
+        assert ("perf cannot count task-clock" in told) == asked
 
 
 MEASURING = [
@@ -249,6 +274,9 @@ def test_what_review_and_resume_cannot_heed_is_refused() -> None:
         assert f"{way} takes commands, names and file from the session" in refused("true", way, "r.jsonl")
     several = refused("--review", "r.jsonl", "--max-runs", "3", "--max-time", "9", "--energy", "--calibrate")
     assert "leave out --energy, --calibrate, --max-runs, --max-time" in several
+    run("true", "true", "--runs", "3", "--save", "n.jsonl")
+    told = "--runs (of the session) and --max-runs exclude each other"
+    assert told in refused("--resume", "n.jsonl", "--max-runs", "5")
     before = Path("r.jsonl").read_bytes()
     looking = ("--alpha", "0.1", "--margin", "1%", "--fail-on", "slower", "--export-hyperfine", "h.json")
     assert run("--review", "r.jsonl", *looking, "--json")[0] == 0

@@ -176,7 +176,7 @@ def test_what_decides_nothing_leaves_the_alarm(tmp_path: Path, suspect: Suspect)
         assert (code, run(tmp_path, "watch")[0]) == (ends, ends)
 
 
-NINE = 1.0 + np.arange(9) / 100
+NINE, NINES = 1.0 + np.arange(9) / 100, np.arange(9) / 4 - 1
 
 
 def again(folder: Path, name: str, ends: Iterable[Commit], times: Iterable[Any], host: str = "ant") -> str:
@@ -219,11 +219,16 @@ def test_a_session_that_confirmed_falls_as_a_whole(tmp_path: Path, suspect: Susp
 @pytest.mark.parametrize(("newest", "old", "new", "shown"), [
     ("0.002", 10.0, 10.0, False), ("0.002", 0.0, 0.0, None), ("0.002", 0.0, 10.0, False),
     ("0.002", 10.0, 2.0, True), ("0.018", 10.0, 18.0, True), ("0.018", 10.0, 6.0, False),
+    *((newest, 10.0 * wide, 10.0 * wide, shown)
+      for newest in ("0.002", "0.05") for wide, shown in ((4.0**NINES, False), (5.5**NINES, None))),
 ])  # fmt: skip
 def test_measuring_again_refutes_or_confirms(
-    tmp_path: Path, suspect: Suspect, newest: str, old: float, new: float, shown: bool | None
+    tmp_path: Path, suspect: Suspect, newest: str, old: Any, new: Any, shown: bool | None
 ) -> None:
-    """A speedup or a slowdown; what takes no time decides nothing, and the other direction refutes either."""
+    """A speedup or a slowdown; what takes no time decides nothing, and the other direction refutes either.
+
+    Of an alarm of 5x undecided bounds refute it that exclude its square root, 2.2x, and no wider ones.
+    """
     history, alarm = suspect("time", newest)
     file = again(tmp_path, "nap", alarm.compared, (old * NINE, new * NINE))
     assert history.confirm(alarm, file, machine="ant") is shown

@@ -166,7 +166,7 @@ def _plan_of_revisions(
     if m.control:
         revisions = (revisions[0], control_of(revisions[0]), *revisions[1:])
     # What is wrong with the plan is said before anything is built.
-    benchmarks = planned({revision.name: [PlannedBuild("", 0, 0.0)] for revision in revisions})
+    benchmarks = planned({revision.name: [PlannedBuild("", 0)] for revision in revisions})
     refuse_one_file(benchmarks, top, Path.cwd())
     check_tests(m, len(benchmarks), len(revisions) - 1)
     if not (m.driver or m.perf or m.energy):  # else it depends on the machine what is recorded

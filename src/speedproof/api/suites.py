@@ -326,9 +326,7 @@ def compare_suite(
     lacking = (name for name in suite.lacking if name not in suite.versions)
     pairings = {candidate: suite.pair(first, candidate) for candidate in (*candidates, *lacking)}
     something_common(suite, first, pairings)
-    twins = given_twice(
-        {candidate: suite.of(candidate) for candidate in candidates} if candidates[1:] else {}
-    )
+    twins = given_twice({candidate: suite.of(candidate) for candidate in candidates})
     for candidate, pairing in pairings.items():
         for one in suite.metrics:
             twice = twins.get((candidate, one), ())
