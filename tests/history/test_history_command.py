@@ -707,6 +707,27 @@ def test_errors_in_words(repository: Path, words: str, told: str) -> None:
     assert told.replace("HEAD", newest) in refused(repository, *words.split())
 
 
+@pytest.mark.parametrize(("words", "told"), [
+    ("c=v.csv", "v.csv: holds the versions a, b, c and 1 more; add one, as v.csv:a, or name no commit: then each"),
+    ("c=dir", "dir: each of its files is a version (1, 2); for sessions of one commit name the files, dir/*"),
+    ("c=two.csv --benchmark x", "two.csv: holds 2 benchmarks, but --benchmark can name only one"),
+    ("c=dir/1.csv --commit d", "names one commit, --commit d another"), ("c=dir/1.csv --commit c", ""),
+    ("c=dir/1.csv --anchor d", "holds no version 'd' to be the anchor; an anchor stands in one file with the"),
+    ("v.csv --anchor e", "holds no version 'e' to be the anchor; it has a, b, c, d\n"),
+])  # fmt: skip
+def test_what_cannot_be_added_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: str, told: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("dir").mkdir()
+    for name in ("dir/1.csv", "dir/2.csv"):
+        lines(Path(name), "benchmark,ms", "x,1")
+    lines(Path("two.csv"), "benchmark,ms", "x,1", "y,2")
+    lines(Path("v.csv"), "version,benchmark,ms", *(f"{v},x,1" for v in "abcd"))
+    code, _, err = run(tmp_path, "add", *words.split())
+    assert (code, told in err) == (2 * bool(told), True), err
+
+
 def test_outside_a_repository_a_commit_must_be_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """HEAD means nothing without git; any name of a commit will do. One cause of many files is told once."""
     files = [lines(tmp_path / f"{i}.txt", "1", "2") for i in range(6)]
@@ -930,6 +951,8 @@ def test_reading_makes_no_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     with pytest.raises(sp.SpeedproofError, match="no such store"):
         sp.History("speedproof.db").changes()
     assert (tmp_path / "speedproof.db").read_bytes() == b""
+    sp.History("s.db").made()
+    assert "nothing to show; fill it with 'speedproof history add FILE --store " in refused(tmp_path, "watch")
 
 
 def test_what_is_left_out_and_what_is_too_short_is_told(tmp_path: Path) -> None:

@@ -344,9 +344,6 @@ def tracks_in(
     if machine is not None:
         measured = measured.where(np.isin(measured.machine, [*store.machines(machine)]))
     tracks = tracks_of(measured, commits, machines)
-    if not commits and (stored := [commit.sha for commit in store.commits()]):
-        names = enumerate_names(map(short_name, stored), 3)
-        raise UsageError(f"{store.where}: none of its commits ({names}) is on {branch} in this repository")
     if not tracks:
         why = f"fill it with 'speedproof history add FILE{spelt(store=store.where)}'"
         if len(measured) and not (measured.location > 0.0).any():
@@ -399,13 +396,13 @@ def measured_in(
         series = {number: s for number, s in series.items() if (number in first) != apart}
     chosen = None if metric in (None, ALL) and len(series) == len(every) else series
     measured = store.measurements(chosen)
-    numbers = {commit.sha: i for i, commit in enumerate(measured.commits)}
+    commits = np.array([commit.sha for commit in measured.commits], np.object_)
     decisions = [d for d in store.decisions() if d.state in ("invalid", "reopened")]
     for noise in decisions:
         if noise.state == "invalid":
             same = [d for d in decisions if d.commit == noise.commit]
             of = [number for number, s in series.items() if noise in standing(same, s.key.benchmark, bool)]
-            out = (measured.commit == numbers.get(noise.commit, -1)) & np.isin(measured.series, of)
+            out = (commits == noise.commit)[measured.commit] & np.isin(measured.series, of)
             out &= ~np.isin(measured.session, store.sessions_after(noise.at))
             measured = measured.where(~(out | _left_alone(measured, out)))
     return series, measured
@@ -414,19 +411,19 @@ def measured_in(
 def _left_alone(measured: Measurements, out: BoolArray) -> BoolArray:
     """Where sessions are left with one commit, which others measured before: it was there for those left out."""
     rows = np.zeros(len(measured), np.bool_)
-    sitting = measured.series * (measured.session.max(initial=0) + np.int64(1)) + measured.session
-    beside = np.flatnonzero(np.isin(sitting, sitting[out]) & ~out & ~measured.anchor)
-    left = np.unique(np.stack([sitting[beside], measured.commit[beside]]), axis=1)[0]
-    several = left[1:][left[1:] == left[:-1]]
-    alone = beside[~np.isin(sitting[beside], several)]
-    if alone.size:
-        of = measured.series * np.int64(len(measured.commits)) + measured.commit
-        of = of * (measured.machine.max() + np.int64(1)) + measured.machine
-        same = np.flatnonzero(np.isin(of, of[alone]))
-        names, which = np.unique(of[same], return_inverse=True)
-        first = np.full(names.size, np.iinfo(np.int64).max)
-        np.minimum.at(first, which, measured.session[same])
-        rows[alone] = measured.session[alone] > first[np.searchsorted(names, of[alone])]
+    series, session = measured.series, measured.session
+    cut = set(zip(series[out].tolist(), session[out].tolist(), strict=True))
+    left: dict[tuple[int, int], dict[int, list[int]]] = {}
+    for row in np.flatnonzero(np.isin(session, session[out]) & ~out & ~measured.anchor).tolist():
+        if (place := (series[row], session[row])) in cut:
+            left.setdefault(place, {}).setdefault(measured.commit[row], []).append(row)
+    alone = [row for of in left.values() if len(of) == 1 for alike in of.values() for row in alike]
+    first: dict[tuple[int, int, int], int] = {}
+    known = np.flatnonzero(np.isin(measured.commit, measured.commit[alone])).tolist()
+    for row in sorted(known, key=session.__getitem__):
+        first.setdefault((series[row], measured.commit[row], measured.machine[row]), session[row])
+    for row in alone:
+        rows[row] = session[row] > first[series[row], measured.commit[row], measured.machine[row]]
     return rows
 
 
