@@ -3,6 +3,7 @@
 import itertools
 import json
 import math
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import nullcontext
 from functools import partial
@@ -181,7 +182,7 @@ def test_what_was_spent_before_is_part_of_the_time(spent: dict[str, Any], runs: 
 
 
 def built(*names: str, count: int) -> PlannedBenchmark:
-    builds = {n: tuple(PlannedBuild(f"{n}{i}", 1) for i in range(count)) for n in names}
+    builds = {n: tuple(PlannedBuild(f"{n}{i}", 1, float(i * i)) for i in range(count)) for n in names}
     return PlannedBenchmark("b", tuple(PlannedVersion(n, (n,), n, builds=builds[n]) for n in names))
 
 
@@ -547,6 +548,17 @@ def test_resumed_session_equals_an_unbroken_one() -> None:
     assert race.blocks == 6 + len(second.runs) // 2
 
 
+@pytest.mark.parametrize(("whole", "told"), [(8, "1 of 9 earlier blocks was cut short"), (9, "")])
+def test_many_blocks_that_were_cut_are_told(whole: int, told: str) -> None:
+    """More than a tenth: a session that ended within its ninth block, and one within its tenth."""
+    bench, again = (Bench({"X": noisy(1.0, 1), "Y": noisy(1.0, 2)}) for _ in range(2))
+    bench.executor.interrupt_at = 2 * whole + 1
+    bench.session.run()
+    assert again.session.recall([bench.stored()]) == whole
+    (finding,) = again.session.review().findings
+    assert [told in note.message for note in finding.warnings] == [True] * bool(told)
+
+
 @pytest.mark.parametrize(("names", "most", "why"), [
     ("X", 1, "1 run was allowed"), ("X", 12, "12 runs were allowed"),
     ("XY", 12, "12 runs of each version were allowed"),
@@ -607,6 +619,7 @@ def test_a_pilot_costs_what_its_runs_took(
     mean = np.mean([run.metrics["time"] for run in bench.runs if not run.warmup])
     if asked == "plan":
         assert found["plan"]["run_seconds"] == pytest.approx(mean)
+        assert found["plan"]["build_seconds"] == sum(i * i for i in range(8)) / 8
     else:  # how many pairs of runs ten seconds allow
         assert found["calibration"]["provable"][0][:2] == [10.0, pytest.approx(10.0 / (2.0 * mean))]
 
@@ -622,6 +635,25 @@ def test_a_revision_without_the_program_is_left_out(programs: str, left: str) ->
     with nullcontext() if left else pytest.raises(SpeedproofError, match="has no none"):
         found = present(PlannedBenchmark("b", versions), "", told.append)
         assert ("".join(v.name for v in found.versions), len(told)) == (left, len(versions) - len(left))
+
+
+@pytest.mark.parametrize(("more", "given", "plan", "least", "most", "seconds"), [
+    ({}, "", "XY", 10, None, 60), ({}, "", "X XY", 10, None, 120), ({}, "max_time", "XY XY", 10, None, 60),
+    ({}, "", "X", 10, 30, 60), ({"min_runs": 40}, "", "X", 40, 40, 60), ({"min_runs": 9}, "", "X", 9, 30, 60),
+    ({"max_runs": 7}, "", "XY", 7, 7, 60), ({"max_runs": 70}, "", "X", 10, 70, 60),
+    ({"runs": 7}, "", "XY", 7, 7, None), ({"runs": 7}, "max_time", "XY XY", 7, 7, 60),
+    ({"builds": 8, "runs": 3}, "", "XY", 8, 8, None), ({"calibrate": True, "max_runs": 7}, "", "XY", 7, 7, 60),
+    ({"calibrate": True}, "", "XY", sys.maxsize, None, 60),
+])  # fmt: skip
+def test_how_many_runs_and_how_long(
+    more: dict[str, Any], given: str, plan: str, least: int, most: int | None, seconds: float | None
+) -> None:
+    """10 runs or more of each version, 30 of one alone; a minute for each benchmark, or what is given for all."""
+    asked = Request(replace(Measuring(), **more), given=dict.fromkeys(given.split(), ""))
+    question = question_of(asked, tuple(benchmark(*names, name=names) for names in plan.split()), {})
+    rules = question.rules
+    assert (rules.min_blocks, rules.max_blocks, rules.max_time) == (least, most, seconds)
+    assert (question.repeats, rules.fixed) == ((3, True) if "builds" in more else (1, False))
 
 
 @pytest.mark.parametrize(("more", "family"), [({}, 6), ({"unaffected": ("c*",)}, 4), ({"control": True}, 3)])

@@ -337,7 +337,7 @@ def test_whole_numbers_are_read_to_the_unit(tmp_path: Path) -> None:
     assert "too coarsely timed for a bound" in str(sp.bisect(list(seconds), seconds.__getitem__, seed=1))
     rng = np.random.default_rng(1)  # times of 3 and 4 cannot show 1 %
     found = sp.bisect(["a", "b"], lambda name: float(rng.choice([3, 3, 3, 4])), max_pairs=40, seed=1)
-    assert (found.finding.open, "more runs" in str(found)) == (True, False)
+    assert (found.finding.open, found.finding.pairs, "more runs" in str(found)) == (True, 40, False)
     assert "The times are read in steps of 33 %" in str(found)
 
 

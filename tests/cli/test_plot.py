@@ -77,3 +77,5 @@ def test_an_axis_has_the_usual_unit_where_there_is_one(largest: float, unit: str
     suite = sp.Suite.of_samples({"v": largest * np.linspace(0.9, 1.0, 10)}, unit="s")
     ((_, ax),) = sp.pictures(suite, kind="order")
     assert ax.get_ylabel() == f"time ({unit})"
+    factor = {"ps": 1e-12, "ns": 1e-9, "ms": 1e-3}.get(unit) or float(unit.split()[0])
+    assert max(np.max(line.get_ydata()) for line in ax.lines) == pytest.approx(largest / factor, rel=1e-12)

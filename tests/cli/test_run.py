@@ -195,7 +195,8 @@ def test_resume_goes_on_with_the_same_programs(monkeypatch: pytest.MonkeyPatch) 
     before = Path("r.jsonl").read_bytes()
     script("sleep", "exit 0 # and faster")
     told = f"{Path.cwd() / 'sleep'}: not what was measured then, and blocks of different programs"
-    assert told in refused("run", "--resume", "r.jsonl")
+    err = refused("run", "--resume", "r.jsonl")
+    assert (told in err, "it was started in" in err) == (True, False)
     assert Path("r.jsonl").read_bytes() == before
     script("sleep", "exit 0")
     code, out, err = speedproof("run", "--resume", "r.jsonl", "--max-runs", "10", "--json")
@@ -204,6 +205,22 @@ def test_resume_goes_on_with_the_same_programs(monkeypatch: pytest.MonkeyPatch) 
     first, second = read_sessions(Path("r.jsonl"))
     assert [len(s.runs) for s in (first, second)] == [14, 10]
     assert first.head.session != second.head.session
+
+
+@pytest.mark.parametrize("at", [0, 1, 2])
+def test_another_machine_is_told_of_the_last_session(at: int) -> None:
+    """Of three, of which the last one's system and load count."""
+    begin, go_on = ("true", "true", "--save", "r.jsonl"), ("--resume", "r.jsonl")
+    for runs, words in zip("345", (begin, go_on, go_on), strict=True):
+        assert speedproof("run", *words, "--max-runs", runs)[0] == 0
+    lines = Path("r.jsonl").read_text().splitlines(keepends=True)
+    place = [number for number, line in enumerate(lines) if '"environment"' in line][at]
+    for name, value in (("kernel", "0.9"), ("load", "99"), ("cpus", "3")):
+        lines[place] = re.sub(rf'"{name}":"[^"]*"', f'"{name}":"{value}"', lines[place])
+    Path("r.jsonl").write_text("".join(lines))
+    assert ("99 on 3 CPUs" in speedproof("run", "--review", "r.jsonl")[1]) == (at == 2)
+    err = speedproof("run", "--resume", "r.jsonl", "--max-runs", "6")[2]
+    assert ("note: the machine differs from the last session's: kernel: '0.9' and " in err) == (at == 2)
 
 
 def test_a_program_that_is_replaced_meanwhile_is_told() -> None:

@@ -183,7 +183,8 @@ def gate(
     suite = of_metric(suite, metric)
     versions: tuple[str, ...] = ()
     candidates = 1  # that share the risk
-    if candidate is None and (looks or 1) == 1 and after is None:
+    count = looks or 1
+    if candidate is None and count == 1 and after is None:
         versions, candidates = of_session(suite, reference)
     versions = versions or two_versions(suite, reference, candidate, "a gate")
     _refuse_unusable(suite, versions[0])
@@ -208,8 +209,8 @@ def gate(
         usual = multiplicity or "holm", deciding or quantile_measured(suite.question) or "typical"
         if alpha is None:
             alpha = alpha_of(suite.question.confidence or 0.95)
-        anytime = suite.question.policy is not None and multiplicity is None and (looks or 1) == 1
-        rules = GateRules(alpha / (looks or 1), *usual, looks=looks or 1, anytime=anytime, share=candidates)
+        anytime = suite.question.policy is not None and multiplicity is None and count == 1
+        rules = GateRules(alpha / count, *usual, looks=count, anytime=anytime, share=candidates)
         decision = decide(suite, versions, given, rules, done, floor)
         return GateResult(_of_something(suite, decision), suite)
     again = set(_asked_again(after, suite, versions[0]))

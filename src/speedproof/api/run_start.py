@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import resource
+import sys
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from fnmatch import fnmatchcase
@@ -158,7 +159,7 @@ def _rules_of(asked: Request, plan: Plan) -> StopRules:
         least = _LEAST_RUNS if most is None else min(_LEAST_RUNS, most)
     if m.calibrate:
         # The question is how large the noise is, not whether A differs from A.
-        least = 10**9 if most is None else most
+        least = most or sys.maxsize
     elif alone and most is None:
         most = max(_ALONE_RUNS, least)
     demand, family = None, 1
