@@ -86,13 +86,6 @@ def test_what_only_a_shell_knows_is_refused(command: str, piece: str) -> None:
     assert version.command == ("true", piece)
 
 
-def test_commands_of_a_suite_that_only_a_shell_knows_are_refused() -> None:
-    Path("s.toml").write_text("[benchmarks.b]\ncommands = { a = 'true', b = 'true && true' }\n")
-    assert "s.toml: benchmarks.b: 'true && true': only a shell knows" in refused("--suite", "s.toml")
-    Path("s.toml").write_text("shell = 'sh'\n" + Path("s.toml").read_text())
-    assert len(planned("--suite", "s.toml")[0].versions) == 2
-
-
 @pytest.mark.parametrize("words", [
     "--env A=1", "--cwd /tmp", *(f"--{of} true" for of in ("setup", "prepare", "conclude", "cleanup")), "--shell",
     "-L t 1,2", "--name x", "--benchmark command",
@@ -117,7 +110,6 @@ def test_what_applies_to_a_suite_is_applied() -> None:
 
 
 @pytest.mark.parametrize(("line", "message"), [
-    ("'sleep {n}' -L n 100,100", "the parameter n has the value '100' twice"),
     ("'sleep {n}' -L n 1 -L n 2", "the parameter n is given twice"),
     ("true true --gate --decide-by p90", "cannot be combined with a policy"),
     *((f"'x {{n}}' -P n {ends}", f"-P n {ends}: {told}") for ends, told in (

@@ -119,9 +119,7 @@ def _entry(key: Key, x: Sample, y: Sample, fields: dict[str, str]) -> Entry:
 
 
 def _number(text: str | None) -> float | None:
-    if not text or text == "NA":
-        return None
     try:
-        return float(text)
+        return float(text or "NA")
     except ValueError:
         return None
