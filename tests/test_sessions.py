@@ -21,7 +21,7 @@ from tests.protocols.asking import stop_rules
 import speedproof as sp
 from speedproof.api.measurement import Measurement
 from speedproof.api.run_plan import Request, present
-from speedproof.api.run_start import question_of
+from speedproof.api.run_start import completed, question_of
 from speedproof.api.session_results import EndedSession, RaceResult
 from speedproof.conclude.claims import Demand, SessionQuestion, StopRules
 from speedproof.conclude.gate import gate as gate_of
@@ -642,18 +642,24 @@ def test_a_revision_without_the_program_is_left_out(programs: str, left: str) ->
     ({}, "", "X", 10, 30, 60), ({"min_runs": 40}, "", "X", 40, 40, 60), ({"min_runs": 9}, "", "X", 9, 30, 60),
     ({"max_runs": 7}, "", "XY", 7, 7, 60), ({"max_runs": 70}, "", "X", 10, 70, 60),
     ({"runs": 7}, "", "XY", 7, 7, None), ({"runs": 7}, "max_time", "XY XY", 7, 7, 60),
-    ({"builds": 8, "runs": 3}, "", "XY", 8, 8, None), ({"calibrate": True, "max_runs": 7}, "", "XY", 7, 7, 60),
+    *((more, "", "XY", builds, builds, None) for more, builds in (
+        ({"builds": 8}, 8), ({"builds": 8, "runs": 3}, 8), ({"plan": True}, 3), ({"plan": True, "builds": 4}, 4))),
+    ({"calibrate": True, "max_runs": 7}, "", "XY", 7, 7, 60),
     ({"calibrate": True}, "", "XY", sys.maxsize, None, 60),
 ])  # fmt: skip
 def test_how_many_runs_and_how_long(
     more: dict[str, Any], given: str, plan: str, least: int, most: int | None, seconds: float | None
 ) -> None:
-    """10 runs or more of each version, 30 of one alone; a minute for each benchmark, or what is given for all."""
-    asked = Request(replace(Measuring(), **more), given=dict.fromkeys(given.split(), ""))
+    """10 runs or more of each version, 30 of one alone; a minute for each benchmark, or what is given for all.
+
+    Of every build 5 runs, and 3 builds for a plan.
+    """
+    asked = completed(Request(replace(Measuring(), **more), given=dict.fromkeys(given.split(), "")))
     question = question_of(asked, tuple(benchmark(*names, name=names) for names in plan.split()), {})
     rules = question.rules
     assert (rules.min_blocks, rules.max_blocks, rules.max_time) == (least, most, seconds)
-    assert (question.repeats, rules.fixed) == ((3, True) if "builds" in more else (1, False))
+    built = not more.keys().isdisjoint(("builds", "plan"))
+    assert (question.repeats, rules.fixed) == (more.get("runs", 5) if built else 1, built)
 
 
 @pytest.mark.parametrize(("more", "family"), [({}, 6), ({"unaffected": ("c*",)}, 4), ({"control": True}, 3)])

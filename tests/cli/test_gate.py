@@ -367,6 +367,12 @@ def test_what_is_asked_in_two_ways_is_answered_in_one(three: dict[str, str]) -> 
     base, slow = three["base"], three["slow"]
     assert gate(base, slow, "--alpha", "0.01") == gate(base, slow, "--confidence", "0.99")
     assert speedproof("gate", base, slow, "--reference", "slow") == speedproof("gate", slow, base)
+    session = str(ROOT / "examples" / "faults" / "session.jsonl")
+    many = [
+        word for metric in ("cpu", "user", "time") for word in ("--metric", metric)
+    ]  # the last one counts
+    asked = [speedproof("gate", session, "--why", *words)[:2] for words in (many, many[4:], many[:2])]
+    assert asked[0] == asked[1] != asked[2]
     Path("some.toml").write_text(
         '[[gate.benchmark]]\npattern = "json_d*"\nmargin = 0.25\n'
         '[[gate.benchmark]]\npattern = "xml"\npolicy = "equivalence"\n'

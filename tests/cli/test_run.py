@@ -209,7 +209,7 @@ def test_resume_goes_on_with_the_same_programs(monkeypatch: pytest.MonkeyPatch) 
 
 @pytest.mark.parametrize("at", [0, 1, 2])
 def test_another_machine_is_told_of_the_last_session(at: int) -> None:
-    """Of three, of which the last one's system and load count."""
+    """Of three, of which the last one's system and load count, and its name and end are told."""
     begin, go_on = ("true", "true", "--save", "r.jsonl"), ("--resume", "r.jsonl")
     for runs, words in zip("345", (begin, go_on, go_on), strict=True):
         assert speedproof("run", *words, "--max-runs", runs)[0] == 0
@@ -218,7 +218,11 @@ def test_another_machine_is_told_of_the_last_session(at: int) -> None:
     for name, value in (("kernel", "0.9"), ("load", "99"), ("cpus", "3")):
         lines[place] = re.sub(rf'"{name}":"[^"]*"', f'"{name}":"{value}"', lines[place])
     Path("r.jsonl").write_text("".join(lines))
-    assert ("99 on 3 CPUs" in speedproof("run", "--review", "r.jsonl")[1]) == (at == 2)
+    _, out, err = speedproof("run", "--review", "r.jsonl")
+    assert ("99 on 3 CPUs" in out) == (at == 2)
+    (*_, last) = read_sessions(Path("r.jsonl"))
+    assert f"session {last.head.session}, " in err
+    assert ", ended: 5 runs of each version were allowed" in err
     err = speedproof("run", "--resume", "r.jsonl", "--max-runs", "6")[2]
     assert ("note: the machine differs from the last session's: kernel: '0.9' and " in err) == (at == 2)
 
