@@ -154,6 +154,19 @@ def test_pictures_are_a_word_away() -> None:
     # Each version's only benchmark is matched, whatever it is called.
     ((_, axes),) = sp.pictures(sp.Suite.of_samples({"a": {"x": pair()[0]}, "b": {"y": pair()[1]}}), "cdf")
     assert axes.get_legend_handles_labels()[1][:2] == ["x (40 runs)", "y (40 runs)"]
+    told: list[str] = []
+    suite = sp.Suite.of_samples(
+        {"a": {"x": [1.0]}, "b": {"x": pair()[0]}, "c": {"x": -pair()[0]}}, metric="gap"
+    )
+    drawn = dict(sp.pictures(suite, "qq", remark=told.append))
+    assert told == ["note: a x: a probability plot needs four values or more that are not all equal"]
+    # A log-normal plot beside the normal one, but of values below zero.
+    sides = [drawn[name].figure.axes for name in ("b x", "c x")]
+    assert [[(ax.get_title(loc="left"), ax.get_yscale()) for ax in axes] for axes in sides] == [
+        [("b: x", "linear"), ("", "log")], [("c: x", "linear")]
+    ]  # fmt: skip
+    with pytest.raises(sp.SpeedproofError, match="all equal; try kind='order'"):
+        sp.pictures(suite["a"], "qq")
 
 
 def test_violins_draw_processes() -> None:

@@ -157,8 +157,7 @@ def suite() -> sp.Suite:
      "^a: its versions have different units; choose with only= and metric=$"),
     (lambda s: sp.hpt(APART), "can be compared with one of new\n  left out: a, c: only old has it\n  .*b: only"),
     (lambda s: sp.rank(APART, mixtures=False), "no benchmark could be ranked\n  left out: a, c: only old has it"),
-    (lambda s: sp.plan(s, effect=0.1).runs, "^there are 2 plans: "),
-    (lambda s: sp.plan([1.0], effect=0.1), "^benchmark: a pilot needs 5 runs"), (sp_.why, "no metric beside time"),
+    (sp_.why, "no metric beside time"),
     (lambda s: sp_.model(s, below=[3]), "^below=3 is a plain number, and the values of old are in s: write"),
     (lambda s: sp.model(s, delta="3kB"), "^delta='3kB' is in B, and the values of old are in s"),
     (lambda s: sp.model(sp.Suite.of_samples({"a": OLD}), below=["3ms"]), "is in s, and the .* are plain numbers$"),
@@ -243,6 +242,7 @@ def test_a_pair_is_written_and_named(tmp_path: Path, suite: sp.Suite) -> None:
     assert own.keys() == all_of_it.keys()
     told, every = (of["results"][0]["comparisons"] for of in (own, all_of_it))
     assert told == [c for c in every if c["benchmark"] == "sort"]
+    assert ("sort" in whole, "fib" in whole) == (True, False)
     assert repr(pair).startswith("<PairResult: sort: faster, speedup ")
     assert repr(sp.compare(OLD, NEW)).startswith("<PairResult: faster, speedup ")
 
@@ -252,6 +252,23 @@ def test_a_correction_has_a_long_name_and_a_short_one(suite: sp.Suite) -> None:
     assert s.adjusted("bh") != s.adjusted("holm")
     assert once == sp.compare_suite(suite, protocols=["mean", "mean"])
     assert once.adjusted() == once.adjusted(protocol="mean") != s.adjusted()
+
+
+@pytest.mark.parametrize(("sessions", "order", "shares"), [
+    (["m m m"], True, 2), ([" "], True, 2), (["m n mn"], True, 1), (["m m n"], True, 1), (["mn m m"], True, 2),
+    (["m m m", "m m n"], True, 1), (["m m m", "n n n"], True, 2), (["m m m"], False, 1), (["m m"], True, 1),
+])  # fmt: skip
+def test_candidates_of_one_session_share_its_risk(sessions: list[str], order: bool, shares: int) -> None:
+    """In random order, and in a session of all versions for every benchmark; nameless ones are one."""
+    traits = frozenset({Trait.RANDOM_ORDER} if order else ())
+    samples = {
+        f"f{k}": {f"v{i}": sp.Sample(np.array(OLD) + i, "s", traits=traits, session_names=tuple(of))
+                  for i, of in enumerate(each.split() or ["", "", ""])}
+        for k, each in enumerate(sessions)
+    }  # fmt: skip
+    found = sp.compare_suite(sp.Suite.of_samples(samples), protocols="typical")
+    for c in (c for r in found.results for c in r.comparisons):
+        assert c.alpha == pytest.approx(0.05 / shares)
 
 
 def test_a_percentage_is_a_share() -> None:

@@ -1,5 +1,6 @@
 """Races of Python functions, measuring commands, the pytest fixture and the notebook's magic."""
 
+import json
 import re
 from collections.abc import Callable
 from contextlib import nullcontext
@@ -46,6 +47,10 @@ def test_a_faster_function_is_proven_faster() -> None:
     assert 1 < r.lower < 2 < r.upper
     assert r.blocks < 40
     assert re.match(r"new is [\d.]+x faster than old", str(r))
+    told = json.loads(r.to_json())
+    (compared,) = told["results"]
+    assert (compared["candidate"], told["session"]["measured"][0]["blocks"]) == ("new", r.blocks)
+    assert compared["comparisons"][0]["speedup"]["low"] == r.lower
     with pytest.raises(ZeroDivisionError):  # a defect of a function is the user's to see
         sp.race(lambda: 1 / 0, lambda: None)
 

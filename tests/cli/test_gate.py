@@ -369,7 +369,7 @@ def test_what_is_asked_in_two_ways_is_answered_in_one(three: dict[str, str]) -> 
     assert speedproof("gate", base, slow, "--reference", "slow") == speedproof("gate", slow, base)
     session = str(ROOT / "examples" / "faults" / "session.jsonl")
     many = [
-        word for metric in ("cpu", "user", "time") for word in ("--metric", metric)
+        word for metric in ("system", "user", "time") for word in ("--metric", metric)
     ]  # the last one counts
     asked = [speedproof("gate", session, "--why", *words)[:2] for words in (many, many[4:], many[:2])]
     assert asked[0] == asked[1] != asked[2]
@@ -425,6 +425,13 @@ def test_how_many_looks_there_are_is_chosen_once() -> None:
     more = sp.read(*(f"{v}=" + write(f"{v}.csv", i, 9, 0.06, close=1.0) for i, v in enumerate("ab")))
     for same in (None, 3):
         assert sp.gate(more, looks=same, after=first).decision.rules.looks == 3
+    last, decided = sp.gate(more, after=sp.gate(suite, looks=2)), sp.gate(suite, looks=2, margin=0.5)
+    for before, told in (
+        (last, "2 of 2 was the last$"),
+        (decided, "1 of 2 decided: pass; there is nothing to"),
+    ):
+        with pytest.raises(sp.SpeedproofError, match=f"^look {told}"):
+            sp.gate(more, after=before)
 
 
 @pytest.mark.parametrize(("options", "message"), [

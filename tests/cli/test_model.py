@@ -9,6 +9,7 @@ import pytest
 from tests.command import ROOT, refused, speedproof, write
 
 import speedproof as sp
+from speedproof.data.suite import Key
 from speedproof.mixture.fitting import Distance, fit
 from speedproof.mixture.goodness import goodness_of_fit
 from speedproof.mixture.model import MixtureModel
@@ -196,3 +197,12 @@ def test_states_by_several_metrics_are_those_of_python() -> None:
     pytest.importorskip("matplotlib")
     assert speedproof("plot", *asked, "-o", "a.svg")[0] == 0
     assert "% of runs" in Path("a.svg").read_text(encoding="utf-8")
+    ((name, figure),) = joint.pictures()
+    assert (name, figure.axes[1].get_xlabel()) == ("command", "time (ms)")
+    for version, ax in zip("ab", figure.axes, strict=True):
+        points = np.concatenate([line.get_xydata() for line in ax.lines if line.get_marker() == "."])
+        runs = np.array([1e3, 1.0]) * np.transpose(
+            [joint.suite.samples[Key("command", metric), version].values for metric in joint.metrics]
+        )
+        np.testing.assert_allclose(points[np.lexsort(points.T)], runs[np.lexsort(runs.T)])
+        assert (ax.get_title(loc="left"), ax.get_ylabel()) == (version, "minor-faults")

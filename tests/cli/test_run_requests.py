@@ -97,6 +97,13 @@ def test_what_a_suite_says_is_not_said_beside_it(words: str) -> None:
     assert "--calibrate and --suite exclude each other" in refused("--suite", "s.toml", "--calibrate")
 
 
+def test_benchmarks_of_one_version_have_a_line_each() -> None:
+    Path("s.toml").write_text("".join(f"[benchmarks.{b}]\ncommands = {{ one = 'true' }}\n" for b in "xy"))
+    parts = run("--suite", "s.toml", "--runs", "3")[1].split("\n\n")
+    assert [part.partition(": median ")[0] for part in parts] == ["one (x)", "one (y)"]
+    assert all(part.rstrip().endswith(", 3 runs") for part in parts)
+
+
 def test_what_applies_to_a_suite_is_applied() -> None:
     Path("in.txt").write_text("score 7\n")
     Path("s.toml").write_text("[benchmarks.b]\ncommands = { one = 'cat', two = 'cat -' }\n")

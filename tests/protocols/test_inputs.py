@@ -122,6 +122,13 @@ def test_words_and_two_inputs_have_no_trend() -> None:
         assert "inputs like these" in str(result)
 
 
+@pytest.mark.parametrize(("names", "told"), [("ab", "a, b"), ("abcd", "a, b, c and 1 more")])
+def test_what_has_no_such_parameter_is_left_out(names: str, told: str) -> None:
+    others = sp.Suite.of_samples({name: {"old": [1.0, 1.1, 1.2], "new": [1.1, 1.2, 1.3]} for name in names})
+    both = sp.Suite(others.versions, {**suite().samples, **others.samples})
+    assert sp.compare_suite(both).over("n").problems == (f"without n: {told}",)
+
+
 def test_a_parameter_of_one_version_is_named() -> None:
     """A field that only the reference's file has."""
     records = [(

@@ -1,5 +1,6 @@
 """Noise in words, plans, and how many runs would decide: formulas of variance components, and simulation."""
 
+import json
 import math
 from types import SimpleNamespace
 from typing import Any
@@ -151,6 +152,9 @@ def test_python() -> None:
     assert one.runs == one.plans[0].sizes[0].runs
     assert "To find 3 % in 8 of 10 comparisons: about" in str(one)
     assert sp.plan(x, effect=0.03, unit="ms", protocol="mean") == one
+    alone = sp.Suite.of_samples({"benchmark": {"a": x}}, unit="ms")
+    assert sp.plan(alone, effect=0.03, protocol="mean").plans == one.plans
+    assert json.loads(one.to_json())["results"][0]["sizes"][0]["runs"] == one.runs
     sides = {"a": x, "b": x + 1.0}
     suite = sp.Suite.of_samples({"f": sides, "g": {"a": x[:3], "b": x[:3]}, "h": sides}, unit="ms")
     both = sp.plan(suite, effect=0.05, protocol="mean")
