@@ -142,7 +142,7 @@ def suite() -> sp.Suite:
       for ask, n in ((sp_.rank, 1000), (sp_.rank, 0), (sp_.model, 33))),
     (lambda s: sp.model(s, components=0), "^components=0: expected 1 to 32"),
     (lambda s: sp.model(s, components=2, distance="cvm"), "^components=2 makes no test; leave out distance='cvm'"),
-    (lambda s: sp.rank(s, resamples=1), "resamples=1: an interval needs at least 10"),
+    (lambda s: sp.rank(s, resamples=9), "resamples=9: an interval needs at least 10"),
     *((lambda s, make=make: make(np.zeros(3, "f8,f8")), r"give one of its columns.*Suite\.from_frame")
       for make in (sp.sample, sp.mixture.fit)),
     (lambda s: sp.sample(np.zeros(3, "V8")), "real numbers, not of void"),
@@ -304,6 +304,13 @@ def test_a_gate_of_three_versions_asks_which() -> None:
         with pytest.raises(sp.SpeedproofError, match=r"compares one version with one other.*a, b, c"):
             ask(three)
     assert sp.gate(three, candidate="c").outcome.value != "pass"
+
+
+@pytest.mark.parametrize(("versions", "mixtures"), [("ab", True), ("ab", False), ("abc", True)])
+def test_modes_are_compared_of_two_versions_with_mixtures(versions: str, mixtures: bool) -> None:
+    suite = sp.Suite.of_samples({v: [ord(v) * t for t in OLD * 3] for v in versions})
+    (one,) = sp.rank(suite, mixtures=mixtures, resamples=10).benchmarks
+    assert (one.changes is not None) == (mixtures and len(versions) == 2)
 
 
 @pytest.mark.parametrize(("x", "y"), [("old", "new"), ("old", "old"), ("old", ""), ("", "new"), ("", "")])
