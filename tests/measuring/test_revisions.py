@@ -331,6 +331,7 @@ def test_a_session_of_revisions(repo: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert code == 0, err
     (head,) = (session.head for session in read_sessions(Path("r.jsonl")))
     assert [v.name.partition(" ")[2] for v in head.benchmarks[0].versions] == ["Begin", "Improve", "Repair"]
+    assert not any("SPEEDPROOF_PADDING" in v.env or v.builds for v in head.benchmarks[0].versions)
     results = json.loads(out)["results"]
     verdicts = {r["candidate"].partition(" ")[2]: r["comparisons"][0]["verdict"] for r in results}
     assert verdicts["Improve"] == "slower"
