@@ -205,6 +205,12 @@ def test_resume_goes_on_with_the_same_programs(monkeypatch: pytest.MonkeyPatch) 
     first, second = read_sessions(Path("r.jsonl"))
     assert [len(s.runs) for s in (first, second)] == [14, 10]
     assert first.head.session != second.head.session
+    Path("d").mkdir()
+    speedproof("run", "true", "true", "--cwd", "d", "--max-runs", "3", "--save", "d.jsonl")
+    Path("d").rmdir()
+    (of,) = read_sessions(Path("d.jsonl"))
+    told = f"session {of.head.session}: d is gone, where it ran; measure anew, --seed {of.head.seed} "
+    assert told in refused("run", "--resume", "d.jsonl")
 
 
 @pytest.mark.parametrize("at", [0, 1, 2])
