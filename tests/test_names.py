@@ -12,33 +12,11 @@ from types import FunctionType
 
 import pytest
 
-from speedproof.cli.command import ClickOption
 from speedproof.cli.console import Console
 from speedproof.cli.main import every_command, main
 from speedproof.errors import FormatError, Parameter
 
 SOURCE = Path(__file__).parents[1] / "src"
-
-
-def test_a_default_is_one_in_python_on_the_command_line_and_in_its_help() -> None:
-    """Of every number that two of them give; flags are off."""
-    import speedproof as sp
-
-    called = {"watch": "alarms", "suite": "speedup_test", "run": "measure", "plot": "pictures"}
-    found = set()
-    for name, command in every_command().items():
-        home, _, action = name.rpartition(" ")
-        function = getattr(getattr(sp, home.title(), sp), called.get(action, action), None)
-        asked = signature(function).parameters if callable(function) else {}
-        for p in (p for p in command.params if isinstance(p, ClickOption)):
-            assert not p.is_flag or p.default is False
-            if isinstance(p.default, int | float):
-                found.add((name, p.name))
-                in_python = asked[p.name].default if p.name in asked else None
-                assert in_python in (None, p.default)
-                if not p.is_flag and (told := re.search(r"default: ([\d.]+)(%?)", p.help or "")):
-                    assert p.default == float(told[1]) / (100 if told[2] else 1)
-    assert found >= {("model", "bootstrap"), ("history watch", "every"), ("corpus changes", "confidence")}
 
 
 def test_no_two_classes_have_one_name() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,8 @@ import pytest
 from tests.command import O2, O3, ROOT, speedproof
 
 import speedproof as sp
+from speedproof.cli.command import ClickOption
+from speedproof.cli.main import every_command
 
 GCC = (O2, O3)
 SESSION, FAULTS, SIZES = (f"{ROOT}/examples/{name}/session.jsonl" for name in ("gzip", "faults", "sizes"))
@@ -132,3 +135,22 @@ def test_one_reader_of_every_command(files: tuple[str, ...], tmp_path: Path) -> 
     assert read("corpus", "compare", str(tmp_path / "c"), *asked[-2:], "--details") == (fields, compared)
     alike = corpus.compare(pairs=[(x, y)], workers=1), corpus.compare(reference=x, candidate=y, workers=1)
     assert str(alike[0]) == str(alike[1])
+
+
+def test_a_default_is_one_in_python_on_the_command_line_and_in_its_help() -> None:
+    """Of every number that two of them give; flags are off."""
+    called = {"watch": "alarms", "suite": "speedup_test", "run": "measure", "plot": "pictures"}
+    found = set()
+    for name, command in every_command().items():
+        home, _, action = name.rpartition(" ")
+        function = getattr(getattr(sp, home.title(), sp), called.get(action, action), None)
+        asked = signature(function).parameters if callable(function) else {}
+        for p in (p for p in command.params if isinstance(p, ClickOption)):
+            assert not p.is_flag or p.default is False
+            if isinstance(p.default, int | float):
+                found.add((name, p.name))
+                in_python = asked[p.name].default if p.name in asked else None
+                assert in_python in (None, p.default)
+                if not p.is_flag and (told := re.search(r"default: ([\d.]+)(%?)", p.help or "")):
+                    assert p.default == float(told[1]) / (100 if told[2] else 1)
+    assert found >= {("model", "bootstrap"), ("history watch", "every"), ("corpus changes", "confidence")}

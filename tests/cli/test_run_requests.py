@@ -233,6 +233,8 @@ def test_under_perf_the_kernels_accounting_does_not_decide(monkeypatch: pytest.M
         message = refused(*request, "--decide-by", "user")
         assert message.strip().endswith("--decide-by user: no such metric; available: time, page-faults")
     assert run("--review", "r.jsonl", "--decide-by", "time")[0] == 0
+    monkeypatch.setattr("speedproof.api.run_start.energy_meter", lambda: (None, "no counters of energy"))
+    assert "note: no counters of energy\n" in run("true", "true", "--energy", "--max-runs", "1")[2]
     for second, decides, asked in ((1.0, "cpu", True), (1.0, "time", False), (1.0001, "cpu", False)):
         usage = resource.struct_rusage((second, *[0] * 15))  # in whole ticks it is perf's to tell better
         monkeypatch.setattr(resource, "getrusage", lambda who, usage=usage: usage)
