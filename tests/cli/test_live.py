@@ -1,9 +1,11 @@
 """What a session shows while it runs and at its end, with fake clocks and streams."""
 
 import io
+import os
 import re
 import time
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import click
@@ -161,6 +163,17 @@ def test_what_ends_a_command_is_told(
     assert main([], Console(io.StringIO(), err)) == code
     assert err.getvalue().startswith(f"speedproof: {told}")
     assert err.getvalue().count("\n") == 1
+
+
+@pytest.mark.parametrize(("said", "width"), [(120, 120), (0, 80)])
+def test_a_terminal_that_says_no_width_has_80_columns(
+    said: int, width: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("COLUMNS", raising=False)
+    monkeypatch.setattr(os, "get_terminal_size", lambda _: os.terminal_size((said, 24)))
+    assert Console(Terminal()).width == 80  # which is no file of the system
+    with Path("out").open("w", encoding="utf-8") as stream:
+        assert Console(stream).width == width
 
 
 def test_a_stream_of_few_characters_is_given_what_stands_for_others(monkeypatch: pytest.MonkeyPatch) -> None:

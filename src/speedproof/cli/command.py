@@ -446,7 +446,8 @@ def _near(word: str, known: Sequence[str]) -> str:
     bare = {name.lstrip("-"): name for name in known}
     word = word.lstrip("-")
     begins = [name for name in bare if name.startswith(word[:3])]
-    near = difflib.get_close_matches(word, bare, 1, _NEAR) or difflib.get_close_matches(word, begins, 1, 0)
+    close = difflib.get_close_matches
+    near = close(word, bare, cutoff=_NEAR) or close(word, begins, cutoff=0)
     return f"; did you mean {bare[near[0]]}?" if len(word) > 1 and near else ""
 
 
