@@ -1,5 +1,6 @@
 """What ``speedproof run`` is asked for: what cannot be meant is refused, with a remedy, before anything runs."""
 
+import itertools
 import json
 import os
 import resource
@@ -11,11 +12,12 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from tests.command import parse, speedproof
+from tests.command import parse, runs_are, speedproof
 
 from speedproof.api.run_plan import Request, plan_of
 from speedproof.cli.main import COMMANDS
 from speedproof.data.session_file import PlannedBenchmark
+from speedproof.measuring.execute import Run
 from speedproof.measuring.store import read_sessions
 
 SUITE = """
@@ -97,11 +99,14 @@ def test_what_a_suite_says_is_not_said_beside_it(words: str) -> None:
     assert "--calibrate and --suite exclude each other" in refused("--suite", "s.toml", "--calibrate")
 
 
-def test_benchmarks_of_one_version_have_a_line_each() -> None:
+def test_benchmarks_of_one_version_have_a_line_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    times = itertools.cycle((1.0, 2.0, 6.0))
+    runs_are(monkeypatch, lambda job: Run({"time": next(times)}))
     Path("s.toml").write_text("".join(f"[benchmarks.{b}]\ncommands = {{ one = 'true' }}\n" for b in "xy"))
-    parts = run("--suite", "s.toml", "--runs", "3")[1].split("\n\n")
+    parts = run("--suite", "s.toml", "--runs", "3", "--warmup", "0")[1].split("\n\n")
     assert [part.partition(": median ")[0] for part in parts] == ["one (x)", "one (y)"]
-    assert all(part.rstrip().endswith(", 3 runs") for part in parts)
+    told = "median 2 s, deviation 2.646 s, minimum 1 s, 3 runs"  # the root of 7
+    assert all(part.rstrip().endswith(told) for part in parts)
 
 
 def test_what_applies_to_a_suite_is_applied() -> None:
