@@ -129,6 +129,7 @@ def test_cells_are_raced() -> None:
     sp.load_ipython_extension(SimpleNamespace(user_ns={"n": 5000}, **of_ipython))
     raced = magics["line_cell"]("margin=5% max_time=20 m=sum(range(n)) --- m=n")
     assert (raced.verdict.value, raced.suite.versions) == ("faster", ("reference", "candidate"))
+    assert magics["line_cell"]("max_time=0.1", "n\n---\nn").suite.versions == ("reference", "candidate")
     plain = race_cell("max_time=20", "sum(range(n))\n---\nn\n---\n-n", {"n": 5000})
     assert [f.candidate for f in plain.findings] == ["candidate 1", "candidate 2"]
     expected = ("reference", "candidate")
