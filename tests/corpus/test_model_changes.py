@@ -162,7 +162,9 @@ def test_the_commits_that_are_possible_are_told_as_in_a_history(tmp_path: Path) 
     assert f"\n{version[:9]}  b0" in shown
     assert "at least" in shown
     (sha,) = committed(tmp_path, [""])
-    with pytest.raises(sp.SpeedproofError, match=r"none of the versions as commits .*; check out .*, without "):
+    with pytest.raises(
+        sp.SpeedproofError, match=r"none of the versions as commits .*; check out .*, without "
+    ):
         sp.Corpus(tmp_path / "c").changes(workers=1, repository=str(tmp_path))
     (_, file), *_ = stepped(1, at=1, by=1.0)
     records = tuple(replace(r, version=version) for r in file.records for version in (sha, "other"))
