@@ -49,8 +49,8 @@ def test_pvalues_at_one_against_enumeration(n: int, m: int, digits: int | None) 
     for _ in range(4):
         x, y = values(rng, n, digits) * 1.1, values(rng, m, digits) * 1.1
         found = typical_ratio(x, y, 0.05)
-        assert found.pvalue == pytest.approx(naive_pvalue(x, y), rel=1e-12)
-        assert found.pvalue_less == pytest.approx(naive_pvalue(y, x), rel=1e-12)
+        for pvalue, exact in ((found.pvalue, naive_pvalue(x, y)), (found.pvalue_less, naive_pvalue(y, x))):
+            assert pvalue == pytest.approx(exact, rel=1e-12) or (digits is not None and pvalue > exact)
 
 
 @pytest.mark.parametrize("sizes", [(4, 4), (3, 5), (100, 2), (10, 7), (25, 30), (400, 500)])

@@ -274,8 +274,8 @@ class Corpus:
             for whole in conclusion.results:
                 held = {whole.reference: whole.only_reference, whole.candidate: whole.only_candidate}
                 lines += [*whole.problems, *each_has(held, chosen)]
-            remedy = f"speedproof compare {shlex.quote(at)} --match position compares them by their places, "
-            raise nothing_common(lines, remedy, "--by FIELD makes versions of a parameter")
+            remedy = f"'speedproof compare {shlex.quote(at)}' with ", Parameter("match", "position")
+            raise nothing_common(lines, *remedy, " compares them by their places")
         return CorpusComparison(conclusion, self.place, asked)
 
     @checked()

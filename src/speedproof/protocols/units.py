@@ -224,7 +224,7 @@ def summarise_all(samples: Sequence[Sample], used: Sequence[Sample]) -> list[Sum
         n = values.shape[1]
         columns = _moments(values, all_ascending(alike) if n >= LARGE else values)
         sizes, of = [s.values.size for s in given], map(attrgetter("unit", "notes"), given)
-        repeated = ["run" if size == n else repeated_in(s, n) for s, size in zip(given, sizes, strict=True)]
+        repeated = [repeated_in(s, n) for s in given]
         names = [s.label for s in given], repeat(n), sizes
         others = *zip(*of, strict=True), repeated, [s.higher_is_better for s in given]
         summaries.update(zip(members, map(Summary, *names, *columns, *others), strict=True))
@@ -233,10 +233,12 @@ def summarise_all(samples: Sequence[Sample], used: Sequence[Sample]) -> list[Sum
 
 def repeated_in(sample: Sample, units: int) -> str:
     """The unit that these independent values stand for: run, process, build or session."""
-    runs = units == sample.n or units > sample.process_count  # all of them, or some of one process
-    if runs or sample.session_count == units > 1:
-        return "run" if runs else "session"
-    return "build" if Trait.BUILDS in sample.traits else "process"
+    builds = Trait.BUILDS in sample.traits
+    if units > sample.process_count or (
+        units == sample.n and not builds
+    ):  # some of one process, or all of them
+        return "run"
+    return "session" if sample.session_count == units > 1 else "build" if builds else "process"
 
 
 def unit_of_all(repeated: Iterable[str]) -> str:
