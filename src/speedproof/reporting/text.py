@@ -21,6 +21,7 @@ _GAP = "  "
 _COMMAND = r"'(?:speedproof|git) [^']*'|(?<=: )speedproof .*"
 _TIE, _PERCENT = "\0", "\1"  # blanks at which no line may break; output contains neither
 _SHORT, _SHORTER, _SHORTEST = 24, 10, 7
+_COUNTS = frozenset({"runs", "processes", "builds", "sessions"})  # which nobody misses
 """Widths to which names are shortened before a column goes, before one goes that stays longest, and at the end."""
 _LEAST_TITLE = 10
 _BREVITY = 3
@@ -139,7 +140,7 @@ def _table(table: Table, width: int, *, paint: Paint) -> Iterator[str]:
         yield ""
         below = table.of_columns([*range(table.repeats), *gone])
         yield from _table(below, width, paint=paint)
-    elif shown and gone and (dropped := [table.columns[i].title for i in gone]) != ["runs"]:
+    elif shown and gone and not _COUNTS.issuperset(dropped := [table.columns[i].title for i in gone]):
         widths = range(width, _whole(table, shown).needed)
         enough = bisect_left(widths, True, key=lambda wide: {*gone} <= {*_layout(table, shown, wide).kept})
         least = max(width - _AROUND, len(dropped[0]))
