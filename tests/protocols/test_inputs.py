@@ -45,6 +45,8 @@ def test_parameters_come_from_the_names_of_every_tool(name: str, parameter: str,
     assert found.slope.low < 0.1 < found.slope.high < 0.15
     assert found.crossing is not None
     assert 50 < found.crossing.low < 100 < found.crossing.high < 200
+    # Beyond the inputs, though not by its lower bound
+    assert sp.compare_suite(suite(crossing=10_400.0)).over("n")["sort"].crossing is None
 
 
 def test_sizes_may_have_a_suffix() -> None:

@@ -21,7 +21,7 @@ from speedproof.protocols.figures import Decision, state_of
 from speedproof.protocols.mean import decide_mean, mean_tests
 from speedproof.protocols.median import decide_median, median_tests
 from speedproof.protocols.pair import Rules
-from speedproof.protocols.speedup_test import Entry, SuiteReport, report_suite, significant_risks
+from speedproof.protocols.speedup_test import Entry, SuiteReport, finding, report_suite, significant_risks
 
 Oracle = Callable[[str], Any]
 
@@ -194,6 +194,15 @@ def test_rates_are_times_with_the_versions_exchanged(original: bool) -> None:
     assert rate.remarks == tuple(remark.replace("sample 2", "sample 1") for remark in time.remarks)
     assert any("sample 1" in remark for remark in rate.remarks)
     assert rate.weights == {at: locate(old, at) for at in LOCATIONS}
+
+
+def test_what_equals_the_risk_is_proven() -> None:
+    """Either way, as p <= alpha rejects."""
+    x, y = np.random.default_rng(1).normal(10.0, 1.0, (2, 40))
+    p = mean_tests(x, y).welch
+    for alpha, slower in ((float(p.pvalue), False), (float(p.pvalue_less), True)):
+        found = finding("mean", x, y, alpha, Rules(always_welch=True))
+        assert (found.slower if slower else found.significant) is True
 
 
 TOOL = Path(__file__).parents[1] / "data" / "speedup_test_tool"

@@ -54,6 +54,9 @@ def test_a_speedup_of_weights_and_of_states() -> None:
     for estimate in map(known, (m.weights, m.within)):
         assert estimate.low < estimate.value < estimate.high
     assert known(m.weights).low > 1.0
+    error = np.hypot(*(t.values.std() / t.values.mean() / 10.0 for t in times))  # by the delta method
+    ends = np.log([known(found.speedup).low, known(found.speedup).high]) - log(known(found.speedup).value)
+    assert ends == pytest.approx([-1.96 * error, 1.96 * error], abs=0.2 * error)
 
 
 @pytest.mark.parametrize("scale", [1e-3, 1e3])
