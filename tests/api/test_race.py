@@ -193,3 +193,10 @@ def test_the_fixture_fails_a_proven_slowdown_only(pytester: pytest.Pytester) -> 
         assert 1.1 < bound < true
         assert seen == pytest.approx(true, rel=0.05)
     assert "in the order of seed=7" in output
+
+
+def test_functions_are_called_by_their_names() -> None:
+    """Numbered only where two have one name."""
+    for functions, names in (((len, max), ("len", "max")), ((len, len), ("len 1", "len 2"))):
+        finding = sp.race(*functions, args=[[1]], max_runs=2).finding
+        assert (finding.reference, finding.candidate) == names

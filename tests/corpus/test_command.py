@@ -71,7 +71,7 @@ def test_a_remedy_for_versions_without_a_common_benchmark(tmp_path: Path) -> Non
     assert speedproof("corpus", "build", tmp_path / "old.json", tmp_path / "new.json", "-o", c)[0] == 0
     code, _, err = speedproof("corpus", "compare", c, "--workers", "1")
     assert (code, "\n  old has ./old (time)\n  new has ./new (time)\n" in err) == (2, True)
-    assert f"\n  speedproof compare {c} --match position compares them" in err
+    assert f"\n  'speedproof compare {c}' with --match position compares them" in err
     code, out, _ = speedproof("compare", c, "--match", "position")
     assert (code, "new looks 1.23x faster than old" in out) == (0, True)
 
@@ -459,7 +459,7 @@ def test_nothing_in_common_is_an_error(gcc: Path, more: tuple[str, ...]) -> None
         first, *lines, remedy = err.splitlines()
         assert first == "speedproof: error: no benchmark and metric that all sides have can be compared:"
         assert [re.sub("O3 has .* ", "O3 has ... ", line) for line in lines] == of_each
-        assert remedy.startswith(f"  speedproof compare {gcc} --match position compares them by their places")
+        assert remedy == f"  'speedproof compare {gcc}' with --match position compares them by their places"
         assert len(list(gcc.glob("answers/*"))) == known
         assert (gcc / "answers").exists() == known
 
