@@ -147,10 +147,13 @@ def test_a_default_is_one_in_python_on_the_command_line_and_in_its_help() -> Non
         asked = signature(function).parameters if callable(function) else {}
         for p in (p for p in command.params if isinstance(p, ClickOption)):
             assert not p.is_flag or p.default is False
+            given, told = asked.get(p.name or ""), re.search(r"default: ([\d.]+)(%?)", p.help or "")
+            if given and told and isinstance(given.default, int | float):
+                assert given.default == float(told[1]) / (100 if told[2] else 1)
             if isinstance(p.default, int | float):
                 found.add((name, p.name))
                 in_python = asked[p.name].default if p.name in asked else None
                 assert in_python in (None, p.default)
-                if not p.is_flag and (told := re.search(r"default: ([\d.]+)(%?)", p.help or "")):
+                if not p.is_flag and told:
                     assert p.default == float(told[1]) / (100 if told[2] else 1)
     assert found >= {("model", "bootstrap"), ("history watch", "every"), ("corpus changes", "confidence")}

@@ -51,8 +51,11 @@ def test_a_round_trip_changes_nothing(store: str, where: str, tmp_path: Path) ->
     other = sp.History(where + ("2" if "://" not in where else ""), "/")
     assert other.import_(first) == 6
     assert other.import_(first) == 0
+    second.write_text("older")
+    (tmp_path / "kept").hardlink_to(second)
     other.export(second)
     assert first.read_bytes() == second.read_bytes()
+    assert (tmp_path / "kept").read_text() == "older"  # replaced whole, not written over
     first_of_all, *_ = other.store.samples(other.store.measurements().sample.tolist())
     np.testing.assert_allclose(first_of_all.values, [0.01 + k / 1e4 for k in range(8)])
     assert [d.who for d in other.store.decisions()] == ["ann"]
