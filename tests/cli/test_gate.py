@@ -13,6 +13,7 @@ from tests.command import O2, O3, ROOT, hyperfine, refused, speedproof, table
 from tests.command import write as plain
 
 import speedproof as sp
+from speedproof.data.record import Record
 from speedproof.errors import FormatError
 from speedproof.options import Gating, read_settings
 
@@ -432,6 +433,21 @@ def test_how_many_looks_there_are_is_chosen_once() -> None:
     ):
         with pytest.raises(sp.SpeedproofError, match=f"^look {told}"):
             sp.gate(more, after=before)
+
+
+def test_a_later_look_is_at_the_metric_of_the_first() -> None:
+    rng = np.random.default_rng(1)
+    suites = [
+        sp.Suite.from_records(
+            (version, Record("b", rng.lognormal(0.0, 0.3, n), metric=metric))
+            for version in "ab"
+            for metric in ("time", "memory")
+        )
+        for n in (8, 9)
+    ]
+    for asked, judged in (("memory", {"memory"}), ("all", {"time", "memory"})):
+        later = sp.gate(suites[1], after=sp.gate(suites[0], looks=2, metric=asked))
+        assert {row.metric for row in later.decision.rows} == judged
 
 
 @pytest.mark.parametrize(("options", "message"), [
