@@ -234,9 +234,8 @@ def summarise_all(samples: Sequence[Sample], used: Sequence[Sample]) -> list[Sum
 def repeated_in(sample: Sample, units: int) -> str:
     """The unit that these independent values stand for: run, process, build or session."""
     builds = Trait.BUILDS in sample.traits
-    if units > sample.process_count or (
-        units == sample.n and not builds
-    ):  # some of one process, or all of them
+    # Some runs of one process, or all runs.
+    if units > sample.process_count or (units == sample.n and not builds):
         return "run"
     return "session" if sample.session_count == units > 1 else "build" if builds else "process"
 

@@ -21,8 +21,9 @@ _GAP = "  "
 _COMMAND = r"'(?:speedproof|git) [^']*'|(?<=: )speedproof .*"
 _TIE, _PERCENT = "\0", "\1"  # blanks at which no line may break; output contains neither
 _SHORT, _SHORTER, _SHORTEST = 24, 10, 7
-_COUNTS = frozenset({"runs", "processes", "builds", "sessions"})  # which nobody misses
 """Widths to which names are shortened before a column goes, before one goes that stays longest, and at the end."""
+_COUNTS = frozenset({"runs", "processes", "builds", "sessions"})
+"""Columns whose absence is not remarked."""
 _LEAST_TITLE = 10
 _BREVITY = 3
 _AROUND = 50  # what a line that names some columns takes beside their names

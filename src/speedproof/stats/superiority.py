@@ -159,7 +159,7 @@ def _at_one(
             for k in np.flatnonzero((single < n + m) & (single < most_single(min(n, m)))):
                 groups = np.diff(np.flatnonzero(ends[k]), prepend=-1)
                 t, sizes = float(scored[k]), tuple(groups.tolist())
-                # Of the same orders of unlike samples more are far out than of the same ties in any order.
+                # Where versions scatter unlike, the table of all orders of the same ties rejects too often.
                 upper[k] = np.fmax(upper[k], tied_pvalue(sizes, n, t))
                 lower[k] = np.fmax(lower[k], tied_pvalue(sizes[::-1], n, -t))
         pvalue[rows], pvalue_less[rows] = upper, lower
